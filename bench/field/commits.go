@@ -68,6 +68,7 @@ func (t *timedVersion) factor() float64 {
 
 // commits implements the verb: performance commits of maintainers as tasks for beagle.
 func commits(ctx context.Context, o *options, out, progress io.Writer) error {
+	// Check the flags, and read the entries.
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -75,6 +76,7 @@ func commits(ctx context.Context, o *options, out, progress io.Writer) error {
 	if err != nil {
 		return err
 	}
+	// Open the results of earlier runs.
 	l, done, err := o.open(ctx)
 	if err != nil {
 		return err
@@ -89,6 +91,7 @@ func commits(ctx context.Context, o *options, out, progress io.Writer) error {
 	c := &committer{options: o, searcher: l}
 	c.runner = &runner[task, *task]{shelf: kept, progress: progress, sealed: o.half == sealed}
 	report := &commitReport{Half: o.half, Build: l.build, Budget: o.budget, Perfect: o.perfect}
+	// Run the entries, a few at a time.
 	p := newPool(ctx, o.jobs)
 	for _, e := range entries {
 		if e.Half() != o.half || len(report.Tasks) >= o.n || !o.wanted.MatchString(e.Name()) {
@@ -98,6 +101,7 @@ func commits(ctx context.Context, o *options, out, progress io.Writer) error {
 		report.Tasks = append(report.Tasks, t)
 		p.do(func(ctx context.Context) error { return c.one(ctx, &e, t) })
 	}
+	// Report.
 	if err := p.wait(o.dir != ""); err != nil {
 		return err
 	}
@@ -266,6 +270,7 @@ type commitReport struct {
 func (r *commitReport) sum() {
 	r.Entries, r.Rejected = len(r.Tasks), map[string]int{}
 	var ours, theirs, capped float64
+	// Count how the searches ended.
 	for _, t := range r.Tasks {
 		r.Minutes += t.Search.Seconds / 60
 		switch t.Search.End {
@@ -278,6 +283,7 @@ func (r *commitReport) sum() {
 				r.Improved++
 			}
 		}
+		// Count what the second check found against the winners.
 		if w := t.Winner; w != nil {
 			if !w.sound() {
 				r.Wrong++
@@ -285,6 +291,7 @@ func (r *commitReport) sum() {
 				r.Slower++
 			}
 		}
+		// Add up the gains where the expert's version is sound.
 		switch {
 		case t.Expert.sound():
 			r.Compared++
@@ -294,6 +301,7 @@ func (r *commitReport) sum() {
 			r.Unsound++
 		}
 	}
+	// Compute the means and the shares.
 	if r.Compared > 0 {
 		n := float64(r.Compared)
 		r.Beagle, r.Experts = math.Exp(ours/n), math.Exp(theirs/n)
@@ -301,6 +309,7 @@ func (r *commitReport) sum() {
 	if theirs > 0 {
 		r.Share, r.Capped = ours/theirs, capped/theirs
 	}
+	// Print no task of the sealed half.
 	if r.Half == sealed {
 		r.Tasks = nil
 	}

@@ -191,10 +191,12 @@ const (
 // exercised lists functions that the benchmarks of a module exercise. It runs the benchmarks of
 // some packages, drawn by the seed, and takes the functions that they cover.
 func (d *drawer) exercised(ctx context.Context, m module) ([]string, error) {
+	// Get a copy of the module.
 	dir, err := modcopy.Get(ctx, filepath.Join(d.dir, "mod"), m.path, m.version)
 	if err != nil {
 		return nil, err
 	}
+	// List its packages with benchmarks, in an order that the seed decides.
 	packages, err := benchmarked(dir)
 	if err != nil {
 		return nil, err
@@ -206,6 +208,7 @@ func (d *drawer) exercised(ctx context.Context, m module) ([]string, error) {
 		return cmp.Compare(beagle.HashOf("field package", d.seed, m.path, a),
 			beagle.HashOf("field package", d.seed, m.path, b))
 	})
+	// Run the benchmarks of some.
 	var out []string
 	var problem error
 	used := 0
@@ -223,6 +226,7 @@ func (d *drawer) exercised(ctx context.Context, m module) ([]string, error) {
 			break
 		}
 	}
+	// Say why there are none.
 	if used == 0 {
 		return nil, problem
 	}
@@ -235,6 +239,7 @@ func (d *drawer) exercised(ctx context.Context, m module) ([]string, error) {
 
 // benchmarked lists the packages of a module that have benchmarks: "." or "./dir".
 func benchmarked(root string) ([]string, error) {
+	// Find test files with benchmarks, in this module alone.
 	found := map[string]bool{}
 	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
@@ -262,6 +267,7 @@ func benchmarked(root string) ([]string, error) {
 		found[rel] = true
 		return err
 	})
+	// Sort the packages.
 	var out []string
 	for p := range found {
 		out = append(out, p)
@@ -281,6 +287,7 @@ const (
 // covered runs some benchmarks of a package, drawn by the seed, for a few iterations each. It lists
 // the functions that every iteration of one of them runs.
 func (d *drawer) covered(ctx context.Context, dir, pkg string) ([]string, error) {
+	// Build the package's tests with counters.
 	scratch, err := os.MkdirTemp("", "field-cover-")
 	if err != nil {
 		return nil, err
@@ -292,6 +299,7 @@ func (d *drawer) covered(ctx context.Context, dir, pkg string) ([]string, error)
 	if said, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%w: %s", err, lastLines(string(said)))
 	}
+	// List its benchmarks, in an order that the seed decides.
 	at := filepath.Join(dir, pkg)
 	listed, err := output(ctx, at, binary, "-test.list", "^Benchmark")
 	if err != nil {
@@ -302,6 +310,7 @@ func (d *drawer) covered(ctx context.Context, dir, pkg string) ([]string, error)
 	})
 	rank := func(name string) string { return beagle.HashOf("field benchmark", d.seed, pkg, name) }
 	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
+	// Run some of them, and take the functions that do their work.
 	var out []string
 	var problem error
 	ended := 0

@@ -60,6 +60,7 @@ func (l *liftSample) flags(f *flag.FlagSet) {
 }
 
 func (l *liftSample) run(ctx context.Context) error {
+	// Prepare a sandbox and a directory.
 	var err error
 	if l.box, err = sandbox.New(sandbox.Options{}); err != nil {
 		return err
@@ -74,6 +75,7 @@ func (l *liftSample) run(ctx context.Context) error {
 		}
 		defer os.RemoveAll(l.dir)
 	}
+	// Study modules in an order that the seed decides.
 	l.kinds = map[string]*tally{}
 	draw := rand.New(rand.NewPCG(l.seed, 1))
 	draw.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
@@ -93,6 +95,7 @@ func (l *liftSample) run(ctx context.Context) error {
 
 // liftModule studies some files of a module, each of another package.
 func (l *liftSample) liftModule(ctx context.Context, m module, draw *rand.Rand) error {
+	// Find the module.
 	conf, err := l.place(ctx, m)
 	if err != nil {
 		return err
@@ -100,6 +103,7 @@ func (l *liftSample) liftModule(ctx context.Context, m module, draw *rand.Rand) 
 	if len(conf.BuildFlags) == 0 {
 		return errors.New("it has no go.mod")
 	}
+	// Copy its sources.
 	copied, err := os.MkdirTemp(l.dir, "module")
 	if err != nil {
 		return err
@@ -109,6 +113,7 @@ func (l *liftSample) liftModule(ctx context.Context, m module, draw *rand.Rand) 
 		return err
 	}
 	conf.Dir = copied
+	// Study a file of each of some packages.
 	loaded, err := loadSome(conf, m.path+"/...", draw, l.per)
 	if err != nil || len(loaded) == 0 {
 		return err
@@ -154,11 +159,13 @@ func copySources(from, to string) error {
 
 // liftFile studies the functions of a file.
 func (l *liftSample) liftFile(ctx context.Context, conf *packages.Config, p *packages.Package, f *ast.File) error {
+	// Read the file. Leave out one that a tool has changed.
 	src, err := os.ReadFile(p.Fset.Position(f.FileStart).Filename)
 	if err != nil || len(src) != int(f.FileEnd-f.FileStart) {
 		return nil
 	}
 	pass := &mutate.Pass{Src: src, Fset: p.Fset, File: f, Pkg: p.Types, Info: p.TypesInfo}
+	// Count the functions and their loops.
 	functions := 0
 	for _, d := range f.Decls {
 		fn, ok := d.(*ast.FuncDecl)
@@ -175,6 +182,7 @@ func (l *liftSample) liftFile(ctx context.Context, conf *packages.Config, p *pac
 		return nil
 	}
 	l.packages, l.functions = l.packages+1, l.functions+functions
+	// Cut regions.
 	s := lift.NewStudy(mutate.InPlace(pass), lift.Options{Seed: l.seed, Regions: 400, Total: functions * liftTerms})
 	l.studied++
 	for _, r := range s.Regions() {
@@ -183,6 +191,7 @@ func (l *liftSample) liftFile(ctx context.Context, conf *packages.Config, p *pac
 	if len(s.Regions()) == 0 {
 		return nil
 	}
+	// Build and run the program that records their values.
 	dir, err := os.MkdirTemp(l.dir, "lift")
 	if err != nil {
 		return err
@@ -197,6 +206,7 @@ func (l *liftSample) liftFile(ctx context.Context, conf *packages.Config, p *pac
 		l.failed = append(l.failed, p.PkgPath+": "+why)
 		return ctx.Err()
 	}
+	// Look for terms.
 	start := rt.ProcessCPU()
 	rep := s.Find()
 	l.spent += rt.ProcessCPU() - start
@@ -208,10 +218,12 @@ func (l *liftSample) liftFile(ctx context.Context, conf *packages.Config, p *pac
 	if len(rep.Matches) == 0 {
 		return nil
 	}
+	// Try the terms on fresh inputs.
 	s.Redraw(l.seed+1<<40, l.fresh)
 	if why := l.execute(ctx, program, s); why != "" {
 		return fmt.Errorf("%s: the second time: %s", p.PkgPath, why)
 	}
+	// Count the terms that still hold.
 	held, regions := s.Held()
 	for i, r := range regions {
 		t := l.of(r.Kind)
@@ -258,6 +270,7 @@ var lineOf = regexp.MustCompile(`beagle_lift\.go:(\d+):`)
 func (l *liftSample) build(
 	ctx context.Context, dir string, conf *packages.Config, p *packages.Package, s *lift.Study,
 ) (program, why string) {
+	// Write a program beside the package that runs the regions.
 	pkg := filepath.Dir(p.GoFiles[0])
 	file, main, list := filepath.Join(dir, "lift.go"), filepath.Join(dir, "main.go"), filepath.Join(dir, "overlay.json")
 	start := "package main\n\nimport target " + strconv.Quote(p.PkgPath) + "\n\nfunc main() { target." +
@@ -267,6 +280,7 @@ func (l *liftSample) build(
 		filepath.Join(pkg, "internal", "lifted", "main.go"): main,
 	}})
 	err = cmp.Or(err, os.WriteFile(main, []byte(start), 0o644), os.WriteFile(list, replace, 0o644))
+	// Build it. Leave out regions that do not compile, and try again.
 	for range 4 {
 		if err = cmp.Or(err, os.WriteFile(file, []byte(s.Program(p.Name)), 0o644)); err != nil {
 			return "", err.Error()

@@ -64,6 +64,7 @@ const standard = "std"
 type module struct{ path, version string }
 
 func (r *recall) run(ctx context.Context) error {
+	// Read the modules and choose the rules.
 	list, err := readModules(filepath.Join(r.root, "bench", "strangers", "modules.txt"))
 	if err == nil {
 		r.rules, err = r.only()
@@ -77,6 +78,7 @@ func (r *recall) run(ctx context.Context) error {
 		}
 		defer os.RemoveAll(r.dir)
 	}
+	// Count in each module, or take an earlier count.
 	r.hits, r.faults = map[string]int{}, map[string]int{}
 	if err := r.keep(); err != nil {
 		return err
@@ -88,6 +90,7 @@ func (r *recall) run(ctx context.Context) error {
 		fmt.Fprintf(os.Stderr, "\r%d of %d modules, %d packages, %d functions ", i+1, len(list)+1,
 			r.packages, r.functions)
 	}
+	// Print the table, and save it if a flag says so.
 	fmt.Fprintln(os.Stderr)
 	if r.functions == 0 {
 		return fmt.Errorf("no module could be read: %s", strings.Join(r.failed, "; "))
@@ -314,11 +317,13 @@ const rare = 1.0 / 2000
 
 // print prints the table, the most frequent rule first.
 func (r *recall) print(w io.Writer) error {
+	// Sort the rules by their counts.
 	names := make([]string, 0, len(r.rules))
 	for _, m := range r.rules {
 		names = append(names, m.Name)
 	}
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Or(r.hits[b]-r.hits[a], cmp.Compare(a, b)) })
+	// Print a row for each.
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	none, few := 0, 0
 	fmt.Fprintln(t, "rule\tfunctions\tper thousand\t")
@@ -337,6 +342,7 @@ func (r *recall) print(w io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
+	// Print the totals, and what could not be counted.
 	fmt.Fprintf(w,
 		"\n%d functions of %d packages in %d modules; of %d rules %d find nothing, and %d are rarer than 1 in 2,000\n",
 		r.functions, r.packages, r.modules, len(names), none, few)
@@ -354,6 +360,7 @@ func (r *recall) print(w io.Writer) error {
 func (r *recall) save(path string) error {
 	head := fmt.Sprintf("# go run ./bench/field recall -write\n%d functions %d packages %d modules\n", r.functions,
 		r.packages, r.modules)
+	// Of some rules, keep the lines of the others.
 	counted, rules := map[string]string{}, r.rules
 	if r.names != "" {
 		old, err := os.ReadFile(path)
@@ -370,9 +377,11 @@ func (r *recall) save(path string) error {
 		}
 		rules = own()
 	}
+	// Enter the new counts.
 	for _, m := range r.rules {
 		counted[m.Name] = fmt.Sprint(r.hits[m.Name])
 	}
+	// Write the table, whole or not at all.
 	var b strings.Builder
 	b.WriteString(head)
 	for _, m := range rules {

@@ -46,6 +46,7 @@ func (r *recall) key(m module) string {
 
 // counts adds the counts of a module, new or kept.
 func (r *recall) counts(ctx context.Context, m module) error {
+	// Count in the module, unless an earlier run did.
 	c := r.kept.get(r.key(m))
 	if c == nil {
 		one := &recall{
@@ -67,6 +68,7 @@ func (r *recall) counts(ctx context.Context, m module) error {
 			return err
 		}
 	}
+	// Add the counts to the totals.
 	r.modules, r.packages, r.functions = r.modules+c.Modules, r.packages+c.Packages, r.functions+c.Functions
 	for name, n := range c.Hits {
 		r.hits[name] += n

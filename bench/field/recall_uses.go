@@ -59,6 +59,7 @@ func (u *uses) candidate(f *ast.File, fn *ast.FuncDecl) *ast.File {
 
 // only reports whether a declaration is used, and only by the given ones.
 func (u *uses) only(d ast.Decl, in map[ast.Node]bool) bool {
+	// List the objects that the declaration declares.
 	var objects []types.Object
 	switch d := d.(type) {
 	case *ast.FuncDecl:
@@ -80,6 +81,7 @@ func (u *uses) only(d ast.Decl, in map[ast.Node]bool) bool {
 			}
 		}
 	}
+	// Every use must be among the given declarations.
 	for _, o := range objects {
 		if o == nil || o.Exported() || len(u.by[o]) == 0 {
 			return false

@@ -53,6 +53,7 @@ func (r *sampleReport) sum() {
 	r.Functions, r.Rejected, r.Failed, r.Kept = len(r.Results), map[string]int{}, map[string]int{}, map[string]int{}
 	r.Tests, r.Rules = map[string]int{}, map[string]*ruleSum{}
 	var gains []float64
+	// Count how the searches ended.
 	for _, one := range r.Results {
 		s := &one.Search
 		r.Minutes += s.Seconds / 60
@@ -75,11 +76,13 @@ func (r *sampleReport) sum() {
 		r.rules(s)
 		r.winner(one.Winner)
 	}
+	// Compute the quantiles of the gains.
 	slices.Sort(gains)
 	if r.Improved = len(gains); r.Improved > 0 {
 		r.Median, r.Quartiles = quantile(gains, 0.5), [2]float64{quantile(gains, 0.25), quantile(gains, 0.75)}
 		r.PerWin = r.Minutes / float64(r.Improved)
 	}
+	// Print no function of the sealed half.
 	if r.Half == sealed {
 		r.Results = nil
 	}
@@ -125,12 +128,14 @@ func quantile(sorted []float64, q float64) float64 {
 // development half.
 func (r *sampleReport) print(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	// Print a row for each function of the development half.
 	for _, one := range r.Results {
 		fmt.Fprintf(t, "%s\t%s\t%s\n", one.Module, one.Function, one.words())
 	}
 	if len(r.Results) > 0 {
 		fmt.Fprintln(t)
 	}
+	// Print the totals.
 	fmt.Fprintf(t, "%s half, seed %d\t%d functions; %d modules left out; beagle %s %s\n", r.Half, r.Seed, r.Functions,
 		r.LeftOut, r.Build, r.Budget)
 	fmt.Fprintf(t, "can be taken\t%s%s%s\n", share(r.Taken, r.Functions), listed("; rejected: ", r.Rejected),
@@ -149,6 +154,7 @@ func (r *sampleReport) print(w io.Writer) error {
 		fmt.Fprintf(t, ", %.1f for an improvement", r.PerWin)
 	}
 	fmt.Fprintln(t)
+	// Print a row for each rule.
 	names := slices.SortedFunc(maps.Keys(r.Rules), func(a, b string) int {
 		return cmp.Or(r.Rules[b].Winners-r.Rules[a].Winners, r.Rules[b].Faster-r.Rules[a].Faster, cmp.Compare(a, b))
 	})

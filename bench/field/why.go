@@ -60,6 +60,7 @@ func (w *why) flags(f *flag.FlagSet) {
 
 // look draws functions and examines each.
 func (w *why) look(ctx context.Context, out, progress io.Writer) error {
+	// Check the flags.
 	if w.dir == "" {
 		return errors.New("why needs -dir, where modules and the results of a sample lie")
 	}
@@ -71,6 +72,7 @@ func (w *why) look(ctx context.Context, out, progress io.Writer) error {
 	if w.commits {
 		return w.before(ctx)
 	}
+	// Read the modules, and the results of a sample.
 	modules, err := readModules(filepath.Join(w.root, "bench", "field", "modules.txt"))
 	if err != nil {
 		return err
@@ -80,6 +82,7 @@ func (w *why) look(ctx context.Context, out, progress io.Writer) error {
 	}); err != nil {
 		return err
 	}
+	// Draw functions.
 	d := &drawer{dir: w.dir, seed: w.seed, say: func(format string, args ...any) {
 		fmt.Fprintf(progress, format+"\n", args...)
 	}}
@@ -95,6 +98,7 @@ func (w *why) look(ctx context.Context, out, progress io.Writer) error {
 			d.say("%s is left out: %v", m.path, err)
 			continue
 		}
+		// Examine each.
 		for _, f := range functions {
 			if !w.wanted.MatchString(f.path + " " + f.Spec) {
 				continue
@@ -203,6 +207,7 @@ func (w *why) ask(ctx context.Context, u *source.Unit, p *mutate.Pass) error {
 	env := &verify.Env{Unit: u, InPlace: u.Unrecordable != nil}
 	for _, m := range rules.Default {
 		made := map[string]bool{}
+		// Make each version that the rule offers.
 		for _, c := range mutate.Choices(p, m) {
 			label, _, _ := strings.Cut(c.SiteName, "\n")
 			text, _, err := mutate.Take(p, m, c.Site, c.Param)
@@ -212,6 +217,7 @@ func (w *why) ask(ctx context.Context, u *source.Unit, p *mutate.Pass) error {
 					src, err = u.Copies.Narrow(src)
 				}
 			}
+			// Note why a version is none.
 			if err != nil {
 				reason = "refused: " + err.Error()
 			} else if _, problem := u.Reader.Parse(src); problem != nil {
@@ -222,6 +228,7 @@ func (w *why) ask(ctx context.Context, u *source.Unit, p *mutate.Pass) error {
 				w.no[m.Name+": "+reason]++
 				continue
 			}
+			// Read the policy's verdict on it.
 			v, err := verify.Static(ctx, env, beagle.NewCandidate(src, nil, nil), nil)
 			if err != nil {
 				return err
@@ -237,11 +244,13 @@ func (w *why) ask(ctx context.Context, u *source.Unit, p *mutate.Pass) error {
 			made[label] = true
 			allowed++
 		}
+		// Print the rule's versions.
 		if len(made) > 0 {
 			w.rules[m.Name]++
 			fmt.Fprintf(w.out, "  %s: %s\n", m.Name, strings.Join(slices.Sorted(maps.Keys(made)), "; "))
 		}
 	}
+	// Count functions without versions, and those of which the policy refuses all.
 	w.versions += versions
 	switch {
 	case versions == 0:

@@ -66,17 +66,20 @@ var profiles = []sandbox.Profile{sandbox.Run, sandbox.Fuzz, sandbox.Build, sandb
 
 // attackTable lets this program itself attack from inside every sandbox.
 func attackTable(ctx context.Context, l *lab) (*section, error) {
+	// Open the victims.
 	host, err := l.openVictims()
 	if err != nil {
 		return nil, err
 	}
 	defer host.close()
+	// Write a row for each attack, and a column for each profile.
 	s := new(section)
 	head := []string{"attack"}
 	rows := make([][]string, len(attacks))
 	for i := range attacks {
 		rows[i] = []string{attacks[i].what}
 	}
+	// Try each attack in each sandbox, with namespaces and without.
 	for _, fallback := range []bool{false, true} {
 		box, err := sandbox.New(sandbox.Options{Fallback: fallback})
 		if err != nil {

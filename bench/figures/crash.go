@@ -125,6 +125,7 @@ func (l *lab) scratch() []string {
 
 func report(dead []casualty, end map[string]int64, disturbed, quiet *beagle.Result, replay *searchLog) *section {
 	s := new(section)
+	// Count what each kill cost.
 	var rows [][]string
 	for i := range dead {
 		d := &dead[i]
@@ -149,6 +150,7 @@ func report(dead []casualty, end map[string]int64, disturbed, quiet *beagle.Resu
 	}
 	s.text = table([]string{"killed", "verdicts in the store", "of them made again", "processes left behind",
 		"scratch files and directories left until the next start"}, rows) + "\n"
+	// Compare the run with an undisturbed one.
 	same := reflect.DeepEqual(trajectory(disturbed.Attempts), trajectory(quiet.Attempts))
 	if !same {
 		s.miss("the trajectory is not that of an undisturbed run: %s",
@@ -163,6 +165,7 @@ func report(dead []casualty, end map[string]int64, disturbed, quiet *beagle.Resu
 	if replay.Spent.Candidates > 0 {
 		s.miss("the undisturbed run evaluated %d candidates that the disturbed one had not", replay.Spent.Candidates)
 	}
+	// Report.
 	s.text += fmt.Sprintf("%d kills; %d candidates told to the search, none twice: %v. An undisturbed run from the "+
 		"same inputs with the recorded verdicts takes the same trajectory: %v; same winner: %v (%s, %s times as "+
 		"fast); candidates that it had to evaluate: %d.\n",

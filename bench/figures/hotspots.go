@@ -136,12 +136,14 @@ type service struct {
 // a Unix socket. The number of samples decides how well shares are known, so the service must be
 // busy.
 func (l *lab) startService(ctx context.Context) (*service, error) {
+	// Build metricsd.
 	program := filepath.Join(l.dir, "metricsd")
 	build := exec.CommandContext(ctx, "go", "build", "-o", program, ".")
 	build.Dir, build.Stderr = filepath.Join(l.root, "metricsd"), os.Stderr
 	if err := build.Run(); err != nil {
 		return nil, fmt.Errorf("build metricsd: %w", err)
 	}
+	// Choose a free port for its pages.
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -149,6 +151,7 @@ func (l *lab) startService(ctx context.Context) (*service, error) {
 	address := listener.Addr().String()
 	listener.Close()
 	socket := filepath.Join(l.dir, "metricsd.sock")
+	// Start the agent.
 	ctx, cancel := context.WithCancel(ctx)
 	agent := exec.CommandContext(ctx, program, "agent", "-http", address, "-listen.udp=", "-listen.unixgram", socket)
 	agent.Dir, agent.Stderr = l.dir, os.Stderr
@@ -163,6 +166,7 @@ func (l *lab) startService(ctx context.Context) (*service, error) {
 		s.stop()
 		return nil, err
 	}
+	// Send traffic to it.
 	traffic := exec.CommandContext(ctx, program, "load", "-shape", "narrow", "-network", "unixgram", "-address",
 		socket, "-for", "1h")
 	traffic.Stderr = os.Stderr

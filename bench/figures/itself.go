@@ -68,6 +68,7 @@ func (l *lab) trials(ctx context.Context) ([]trial, error) {
 var unbeatable = []string{"Index", "Equal", "Clamp", "Hash"}
 
 func itself(ctx context.Context, l *lab) (*section, error) {
+	// Take the trials of functions against themselves.
 	list, err := l.trials(ctx)
 	if err != nil {
 		return nil, err
@@ -85,6 +86,7 @@ func itself(ctx context.Context, l *lab) (*section, error) {
 			[]string{"`" + t.function + "`", "itself in other words", string(t.verdict.Status),
 				optional(t.verdict.Final, func(m *beagle.Measurement) *beagle.Ratio { return &m.Corrected })})
 	}
+	// Search functions that no rewrite can improve.
 	for _, name := range unbeatable {
 		r := new(beagle.Result)
 		dir := filepath.Join(l.dir, "best")
@@ -99,6 +101,7 @@ func itself(ctx context.Context, l *lab) (*section, error) {
 			[]string{"`" + name + "`", fmt.Sprintf("evolve, %d versions", r.Candidates), string(r.Outcome),
 				interval(r.Best.Ratio)})
 	}
+	// Report.
 	s.text = table([]string{"function", "against", "verdict", "measured ratio"}, rows)
 	s.text += fmt.Sprintf("\n%d of %d trials of a function against itself were not accepted.\n", refused, len(list))
 	return s, nil
@@ -106,6 +109,7 @@ func itself(ctx context.Context, l *lab) (*section, error) {
 
 // noise shows the measured ratios where there is no difference.
 func noise(ctx context.Context, l *lab) (*section, error) {
+	// Count the intervals that hold 1.
 	list, err := l.trials(ctx)
 	if err != nil {
 		return nil, err
@@ -123,6 +127,7 @@ func noise(ctx context.Context, l *lab) (*section, error) {
 		if m.Train.Low <= 1 && m.Train.High >= 1 {
 			covered++
 		}
+		// Add the control, held-out inputs and processes apart.
 		row := []string{"`" + t.function + "`", interval(m.Train)}
 		for _, of := range []func(*beagle.Measurement) *beagle.Ratio{
 			func(m *beagle.Measurement) *beagle.Ratio { return m.Control },
@@ -133,6 +138,7 @@ func noise(ctx context.Context, l *lab) (*section, error) {
 		}
 		rows = append(rows, append(row, fmt.Sprint(len(m.Layouts)), fmt.Sprintf("%.3g", m.Baseline.Nanos)))
 	}
+	// Report.
 	s.text = table(
 		strings.Split("function|against itself|control: its copy|held-out inputs|processes apart|layouts|ns a call",
 			"|"), rows)

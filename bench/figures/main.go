@@ -84,6 +84,7 @@ type opts struct {
 }
 
 func run() int {
+	// Read the flags and the names of figures.
 	var o opts
 	flag.BoolVar(&o.intoDocs, "write", false,
 		"also write the tables into docs/measurements.md, with plots, and the rates into internal/bench/rates.json")
@@ -101,6 +102,7 @@ func run() int {
 		usage()
 		return 2
 	}
+	// Open the lab, without a binary if no figure runs one.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	open := openLab
@@ -114,6 +116,7 @@ func run() int {
 	}
 	defer l.close()
 	l.opts = o
+	// Measure.
 	fmt.Fprintln(os.Stderr, "figures:", estimate(chosen, o.quick))
 	status := 0
 	for _, f := range chosen {

@@ -30,6 +30,7 @@ const (
 // expert's version, among nine bad ones. The model alone must find and confirm
 // it; rules alone and both together stand beside it.
 func models(ctx context.Context, l *lab) (*section, error) {
+	// Load the tasks that rewriting applies to.
 	tasks, err := suite.Load(filepath.Join(l.root, "suite", "tasks"))
 	if err != nil {
 		return nil, err
@@ -41,10 +42,12 @@ func models(ctx context.Context, l *lab) (*section, error) {
 		})
 	}
 	s := &section{}
+	// Search each of them with the model alone, with rules alone, and with both.
 	found, missing, err := l.ablations(ctx, tasks)
 	if err != nil {
 		return nil, err
 	}
+	// Report.
 	var rows [][]string
 	for i, t := range tasks {
 		rows = append(rows, ablated(&t, found[i], s))
@@ -238,6 +241,7 @@ func outcome(r *beagle.Result) string {
 // tenReplies returns the expert's version and nine without a gain, in an order that depends on the
 // task's name.
 func tenReplies(t *suite.Task) ([]llmtest.Reply, error) {
+	// Read the expert's version and the original.
 	expert, err := os.ReadFile(filepath.Join(t.Dir, t.Expert))
 	if err != nil {
 		return nil, err
@@ -246,6 +250,7 @@ func tenReplies(t *suite.Task) ([]llmtest.Reply, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Write nine bad replies.
 	fence := func(code string) string { return "This is faster.\n\n```go\n" + code + "\n```\n" }
 	texts := []string{
 		"The function is as fast as it can be.",
@@ -260,6 +265,7 @@ func tenReplies(t *suite.Task) ([]llmtest.Reply, error) {
 		fence("// Much faster now.\n" + whole),
 		fence(head + " { _ = " + strings.Repeat("(", 5000) + "1" + strings.Repeat(")", 5000) + "; panic(1) }"),
 	}
+	// Insert the good one at a place that the task's name decides.
 	h := fnv.New32a()
 	h.Write([]byte(t.Name))
 	texts = slices.Insert(texts, 1+int(h.Sum32()%8), fence(string(expert)))

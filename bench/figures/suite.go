@@ -51,11 +51,13 @@ func ofSuite(ctx context.Context, l *lab) (*section, error) {
 	}
 	var reports []*suite.Report
 	start, missing := time.Now(), 0
+	// Search each task with each strategy, until the time is over.
 	for i, search := range suiteSearches {
 		seeds := n
 		if i > 0 && l.rivals > 0 {
 			seeds = l.rivals
 		}
+		// Join the tasks' results into one report a strategy.
 		whole := &suite.Report{Strategy: search.String()}
 		for _, task := range tasks {
 			r, err := l.ofTask(ctx, search, task, seeds, l.until > 0 && time.Since(start) > l.until)
@@ -76,6 +78,7 @@ func ofSuite(ctx context.Context, l *lab) (*section, error) {
 	if len(reports) == 0 {
 		return nil, errors.New("no task was run: give it more time with --for")
 	}
+	// Report, and hold the default strategy to the goals.
 	s := &section{text: againstExperts(reports[0]) + "\n" + againstEachOther(reports)}
 	s.judge(reports[0])
 	if missing > 0 {

@@ -44,6 +44,7 @@ func module(dir string) error {
 
 // run runs the command in a scenario.
 func (b binary) run(ctx context.Context, s scenario, dir string) (outcome, error) {
+	// Write the module, and start the model server.
 	if err := module(dir); err != nil {
 		return outcome{}, err
 	}
@@ -52,6 +53,7 @@ func (b binary) run(ctx context.Context, s scenario, dir string) (outcome, error
 		return outcome{}, err
 	}
 	defer server.Close()
+	// Search. If the scenario says so, kill the command halfway and resume the run.
 	began, left := time.Now(), 0
 	args := []string{"evolve", "-C", dir, "--model", "tester@" + server.URL() + "/v1", "--no-rules", "--seed", "1",
 		"--candidates", fmt.Sprint(s.n), "--budget-calls", fmt.Sprint(2 * s.n), "--measure", "2s", "--fuzz", "1s",
@@ -71,6 +73,7 @@ func (b binary) run(ctx context.Context, s scenario, dir string) (outcome, error
 	if err := b.start(ctx, s, dir, args, server, 0, &out); err != nil {
 		return outcome{}, err
 	}
+	// Read the outcome from the logs and the result.
 	o := fromLogs(s, server, nil)
 	o.wall, o.evals, o.again = time.Since(began), out.Candidates, 0
 	o.overhead = time.Duration(out.Split.Orchestration * float64(time.Millisecond))

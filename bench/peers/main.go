@@ -121,6 +121,7 @@ type named struct {
 
 // programs installs and builds the programs that are compared.
 func (o *options) programs(ctx context.Context) ([]named, error) {
+	// Install the peers.
 	wanted := func(name string) bool { return o.only == "" || slices.Contains(strings.Split(o.only, ","), name) }
 	if o.venv == "" && (wanted("OpenEvolve") || wanted("ShinkaEvolve")) {
 		o.venv = filepath.Join(o.dir, "venv")
@@ -133,6 +134,7 @@ func (o *options) programs(ctx context.Context) ([]named, error) {
 			}
 		}
 	}
+	// Build beagle.
 	if o.beagle == "" && wanted("Beagle") {
 		root, err := command.Root(ctx)
 		if err != nil {
@@ -142,6 +144,7 @@ func (o *options) programs(ctx context.Context) ([]named, error) {
 			return nil, err
 		}
 	}
+	// List the programs that were asked for.
 	var out []named
 	for _, p := range []named{{"OpenEvolve", openEvolve(o.venv)}, {"ShinkaEvolve", shinka(o.venv)},
 		{"loop", loop{}}, {"durable", loop{durable: true}}, {"Beagle", binary{o.beagle}}} {

@@ -53,6 +53,7 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) error {
+	// Read the flags.
 	f := flag.NewFlagSet("rollouts", flag.ContinueOnError)
 	n := f.Int("n", 20, "`number` of rollouts")
 	seed := f.Uint64("seed", 1, "draws what is rolled out")
@@ -67,6 +68,7 @@ func run(ctx context.Context, args []string) error {
 	if err := f.Parse(args); err != nil {
 		return err
 	}
+	// List the rollouts, or make them.
 	if *list {
 		for _, c := range draw(*n, *seed) {
 			fmt.Println(c)

@@ -49,6 +49,7 @@ type prediction struct {
 
 // proofs predicts what each faster version saves, rolls it out for long, and prints both.
 func (l *lab) proofs(ctx context.Context, blocks int) error {
+	// Build the programs, and read earlier proofs.
 	if err := l.prepare(ctx); err != nil {
 		return err
 	}
@@ -57,6 +58,7 @@ func (l *lab) proofs(ctx context.Context, blocks int) error {
 		return err
 	}
 	predicted := map[int]*prediction{}
+	// Predict what each version saves.
 	for i, t := range targets {
 		if !strings.Contains(t.name, l.only) {
 			continue
@@ -64,6 +66,7 @@ func (l *lab) proofs(ctx context.Context, blocks int) error {
 		if predicted[i], err = l.predicted(ctx, t); err != nil {
 			return fmt.Errorf("%s: %w", t.spec, err)
 		}
+		// Prove it in a rollout, unless that is done or the time is over.
 		if _, ok := proven[i+1]; ok || predicted[i] == nil {
 			continue
 		}
@@ -83,6 +86,7 @@ func (l *lab) proofs(ctx context.Context, blocks int) error {
 		proven[i+1] = *o
 		l.stepped()
 	}
+	// Print both.
 	printProofs(predicted, proven)
 	return nil
 }
@@ -97,6 +101,7 @@ func proofPlan(service string, blocks int) rollout.Plan {
 // predicted reads an earlier prediction or makes one; nil when there is no time left.
 func (l *lab) predicted(ctx context.Context, t target) (*prediction, error) {
 	name := t.name + ".prediction.json"
+	// Read an earlier prediction, which may be incomplete.
 	p := &prediction{Target: t.spec}
 	data, err := os.ReadFile(l.file(name))
 	if err == nil {
@@ -105,6 +110,7 @@ func (l *lab) predicted(ctx context.Context, t target) (*prediction, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
+	// Take the steps that are left, and save the prediction after each.
 	for i, step := range []struct {
 		what string
 		do   func(context.Context, target, *prediction) error
@@ -125,6 +131,7 @@ func (l *lab) predicted(ctx context.Context, t target) (*prediction, error) {
 		}
 		l.stepped()
 	}
+	// Sum up the saving as a campaign does.
 	won := []campaign.Won{{Target: t.spec, Cum: p.Cum, Ratio: p.Ratio}}
 	p.Saving, _ = campaign.Sum(won, p.Samples, func(_, _ string) float64 { return 0 })
 	return p, nil
@@ -164,6 +171,7 @@ func (l *lab) profile(ctx context.Context, t target, p *prediction) error {
 func (p *prediction) read(dir string, t target) error {
 	p.Samples, p.Cum = 0, 0
 	name := strings.TrimPrefix(t.spec, ".")
+	// Add up the samples of all processor profiles.
 	err := filepath.WalkDir(dir, func(at string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.Contains(d.Name(), "cpu") {
 			return err
@@ -185,6 +193,7 @@ func (p *prediction) read(dir string, t target) error {
 		}
 		return nil
 	})
+	// Compute the share.
 	if err == nil && p.Cum == 0 {
 		err = fmt.Errorf("%s is in none of %.0f samples", t.spec, p.Samples)
 	}
@@ -270,6 +279,7 @@ func (l *lab) judge(ctx context.Context, t target, p *prediction) error {
 // printProofs prints predicted beside proven savings of the service.
 func printProofs(predicted map[int]*prediction, proven map[int]outcome) {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 1, ' ', 0)
+	// Print the head of the table.
 	fmt.Fprintln(w,
 		"| function \t| share \t| times as fast \t| predicted \t| proven \t| placebo \t| proven / predicted "+
 			"\t| function, predicted \t| function, proven \t| blocks \t| load \t|")
@@ -279,9 +289,11 @@ func printProofs(predicted map[int]*prediction, proven map[int]outcome) {
 		if p == nil {
 			continue
 		}
+		// Print the prediction.
 		row := []string{"`" + path.Base(t.spec) + "`", percent(p.Cum), span(p.Ratio.Point, p.Ratio.Low, p.Ratio.High),
 			savings(p.Saving.Share, p.Saving.Low, p.Saving.High)}
 		inFunction := percent(1 - 1/p.Ratio.Point)
+		// Print the proof, if there is one.
 		if o, ok := proven[i+1]; ok {
 			cpu, function := o.standing(rollout.ServiceCPU), o.standing(rollout.FunctionTime)
 			placebo := "-"

@@ -40,6 +40,7 @@ type service struct {
 
 // serve starts a service and its load.
 func (l *lab) serve(ctx context.Context, kind, binary string) (_ *service, err error) {
+	// Stop everything if a step fails.
 	ctx, end := context.WithCancel(ctx)
 	s := &service{end: end}
 	defer func() {
@@ -47,6 +48,7 @@ func (l *lab) serve(ctx context.Context, kind, binary string) (_ *service, err e
 			s.stop()
 		}
 	}()
+	// Make a directory, and choose the addresses.
 	if s.dir, err = os.MkdirTemp("", "rollouts"); err != nil {
 		return nil, err
 	}
@@ -55,6 +57,7 @@ func (l *lab) serve(ctx context.Context, kind, binary string) (_ *service, err e
 		return nil, err
 	}
 	socket := filepath.Join(s.dir, "load")
+	// Start the service.
 	args := map[string][]string{
 		agent: {"agent", "-listen.udp=", "-listen.unixgram=" + socket, "-http=" + s.http, "-listen.cache=0"},
 		intake: {"intake", "-intake.http=" + s.http, "-intake.queue.dir=" + filepath.Join(s.dir, "queue"),
@@ -72,9 +75,11 @@ func (l *lab) serve(ctx context.Context, kind, binary string) (_ *service, err e
 		s.cmd = nil
 		return nil, err
 	}
+	// Wait until it answers.
 	if err := s.healthy(ctx); err != nil {
 		return nil, fmt.Errorf("%w: %s", err, l.lastWords(kind))
 	}
+	// Start its load.
 	if kind == intake {
 		s.postAll(ctx)
 		return s, nil

@@ -44,6 +44,7 @@ func (l *lab) copyTree(ctx context.Context) error {
 	if err := os.RemoveAll(l.tree()); err != nil {
 		return err
 	}
+	// Copy the files, without programs and pages.
 	err := filepath.WalkDir(from, func(at string, d fs.DirEntry, err error) error {
 		rel, _ := filepath.Rel(from, at)
 		switch {
@@ -65,11 +66,13 @@ func (l *lab) copyTree(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// Make the edits.
 	for _, e := range edits {
 		if err := e.apply(l.tree()); err != nil {
 			return err
 		}
 	}
+	// Let the copy find the repository's modules.
 	const module = "github.com/beagle-go/beagle/"
 	_, err = l.command(ctx, "edit", l.tree(), "go", "mod", "edit", "-require="+module+"probe@v0.0.0",
 		"-replace="+module+"probe="+filepath.Join(l.root, "probe"),

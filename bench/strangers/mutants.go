@@ -17,6 +17,7 @@ import (
 // judgeMutants makes wrong versions of the drawn functions with operators, has the judge verify
 // them, and prints every survivor.
 func judgeMutants(ctx context.Context, l *lab, f *flag.FlagSet, args []string) error {
+	// Read the flags and the functions.
 	set := f.String("set", "M", "a set of functions.txt, or one function")
 	per := f.Int("per", 28, "mutants of each function that compile, drawn by the seed")
 	seed := f.Uint64("seed", 14, "seed of the choice")
@@ -31,6 +32,7 @@ func judgeMutants(ctx context.Context, l *lab, f *flag.FlagSet, args []string) e
 	if err != nil {
 		return err
 	}
+	// Judge the mutants of each function.
 	begin := time.Now()
 	total := map[mutants.Status]int{}
 	functions := 0
@@ -49,6 +51,7 @@ func judgeMutants(ctx context.Context, l *lab, f *flag.FlagSet, args []string) e
 		}
 		fmt.Fprintf(os.Stderr, "%s: %v\n", &fn, got)
 	}
+	// Report.
 	differ := total[mutants.Rejected] + total[mutants.Survived]
 	fmt.Printf("\n%d functions, %d mutants: %d the same machine code or read and equivalent, %d rejected, %d let "+
 		"through: %s of those that may differ are rejected\n",

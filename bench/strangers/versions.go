@@ -79,11 +79,13 @@ func abs(path string) string {
 }
 
 func readVersions(root, set, only string) ([]*version, error) {
+	// A set is a letter, a function, or a function and a version.
 	fnName, one, _ := strings.Cut(set, "/")
 	functions, err := load(root, fnName)
 	if err != nil {
 		return nil, err
 	}
+	// Read the versions of each function, and choose.
 	var out []*version
 	for _, fn := range functions {
 		if one != "" && fn.name != fnName {
@@ -174,11 +176,13 @@ func judgeAll(ctx context.Context, l *lab, tool string, list []*version, at int,
 // judge asks for the verdict on behaviour. For wrong versions that pass it asks for the whole
 // verdict: one that is not called faster is not accepted.
 func judge(ctx context.Context, l *lab, tool, home string, group []*version) {
+	// An error ends the whole group.
 	fail := func(err error) {
 		for _, v := range group {
 			v.err = errors.Join(v.err, err)
 		}
 	}
+	// Load the function, and write the candidate files.
 	fn := group[0].fn
 	dir, err := l.module(ctx, fn.module, fn.version)
 	if err != nil {
@@ -195,6 +199,7 @@ func judge(ctx context.Context, l *lab, tool, home string, group []*version) {
 			v.err = fmt.Errorf("%s: %w", v.name, err)
 		}
 	}
+	// ask judges versions with flags. A version without a verdict gets the command's error.
 	ask := func(group []*version, flags ...string) {
 		if len(group) == 0 {
 			return
@@ -208,6 +213,7 @@ func judge(ctx context.Context, l *lab, tool, home string, group []*version) {
 			}
 		}
 	}
+	// Judge the behaviour of all, and then the speed of wrong versions that pass.
 	ok := func(v *version) bool { return v.err == nil }
 	ask(only(group, ok), "--no-measure")
 	ask(only(group, func(v *version) bool { return ok(v) && !v.honest && v.verdict.OK() }), "--measure", "4s")
@@ -295,6 +301,7 @@ func reportVersions(list []*version) error {
 	var failed, wrong, accepted, quiet, honest, rejected int
 	stages := map[string]int{}
 	var cpu []float64
+	// Count the versions, and print each error of the judge.
 	for _, v := range list {
 		switch {
 		case v.err != nil || v.verdict == nil || v.verdict.Status == beagle.Invalid:
@@ -323,6 +330,7 @@ func reportVersions(list []*version) error {
 			stages[v.verdict.Stage]++
 		}
 	}
+	// Print the totals.
 	fmt.Printf("\n%d wrong versions: %d accepted (%s), %d more not seen but not called faster; rejected by %s\n",
 		wrong, accepted, percent(accepted, wrong), quiet, tally(stages))
 	fmt.Printf("%d honest versions: %d rejected (%s)\n", honest, rejected, percent(rejected, honest))
@@ -356,6 +364,7 @@ func tally(m map[string]int) string {
 //	//original as NAME       declares the original function here, under this name
 //	//edit "old" => "new"    the version is the original with this text exchanged, once
 func expand(text, original, target string) (string, error) {
+	// Read the lines: functions to declare, edits to make, and text.
 	var kept []string
 	edited := ""
 	for line := range strings.Lines(text) {
@@ -384,6 +393,7 @@ func expand(text, original, target string) (string, error) {
 			kept = append(kept, line)
 		}
 	}
+	// Without an edit the text is the candidate.
 	if edited == "" {
 		edited = strings.Join(kept, "")
 	}
