@@ -167,11 +167,13 @@ func (r *run) deal(d *draw) bool {
 // block lets the arms have requests side by side for a while, and publishes what they did. It gives
 // up a block whose shares changed.
 func (r *run) block(o wire.RolloutOrders, d *draw, in *reader) bool {
+	// Read the counters at the start.
 	start := time.Now()
 	before := map[Arm]reading{}
 	for _, arm := range d.kind {
 		before[arm] = in.read(r.s, arm, &d.tallies)
 	}
+	// Wait until the block has enough calls of each version.
 	least := time.Duration(o.Slice * float64(o.Turns*len(d.kind)) * float64(time.Millisecond))
 	for {
 		if !r.wait(least) {
@@ -187,6 +189,7 @@ func (r *run) block(o wire.RolloutOrders, d *draw, in *reader) bool {
 			break
 		}
 	}
+	// Publish what happened since.
 	b := &wire.RolloutBlock{ID: r.stream}
 	for _, arm := range d.kind {
 		s := wire.RolloutSlice{Arm: armNames[arm], Pod: r.pod, Build: r.s.build, Start: start, End: time.Now()}

@@ -91,6 +91,7 @@ func (p *process) reply() *wire.RolloutReply {
 func (p *process) start(q *wire.Request) (*wire.RolloutReply, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	// Find the function, and check that it can be rolled out as asked.
 	if q.Rollout == nil {
 		return nil, fmt.Errorf("%s says nothing of what to start", q.Verb)
 	}
@@ -112,10 +113,12 @@ func (p *process) start(q *wire.Request) (*wire.RolloutReply, error) {
 		return nil, fmt.Errorf("no request has drawn an arm in this process: begin requests with " +
 			"rollouthttp.Handler or rollout.BeginContext, or use slices")
 	}
+	// Begin the rollout.
 	r, err := p.begin(s, o)
 	if err != nil {
 		return nil, err
 	}
+	// Watch it, and let versions take turns.
 	requests.slow.Store(int64(o.Slow * 1e6))
 	go r.watch()
 	if o.Unit == wire.UnitRequest {
