@@ -217,8 +217,8 @@ func TestX(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := triesOf(f.Decls[2].(*ast.FuncDecl), declared([]*ast.File{f}))
-	want := []string{"itself in 1 of 2 runs", "more in 1 of 3 runs", "more with `-sample.all` alone", "3 of 4", "1 of 2",
-		"1 of the files of `testdata/x`", "1 of 4", "1 of `read`"}
+	want := []string{"itself in 1 of 2 runs", "more in 1 of 3 runs", "more with `-sample.all` alone", "3 of 4",
+		"1 of 2", "1 of the files of `testdata/x`", "1 of 4", "1 of `read`"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
