@@ -81,7 +81,7 @@ func (p *process) reply() *wire.RolloutReply {
 	for _, s := range p.switches {
 		r.Switches = append(r.Switches, wire.RolloutSwitch{Function: s.name, Build: s.build, Errors: s.errors,
 			Checks: s.checks, Requests: requests.told.Load(), Times: true,
-			Contexts: s.contexts, Carried: requests.carried.Load(), Running: p.run != nil && p.run.s == s,
+			Contexts: s.contexts, Carried: requests.carried.Load(), Running: p.run != nil && p.run.function == s,
 			Tripped: p.tripped[s], Ended: p.ended[s]})
 	}
 	return r
@@ -147,15 +147,18 @@ func (p *process) begin(s *Switch, o wire.RolloutOrders) (*run, error) {
 	}
 	host, _ := os.Hostname()
 	now := time.Now()
-	r := &run{p: p, s: s, orders: o, lease: rand.Text(), pod: fmt.Sprintf("%s/%d", host, os.Getpid()), beat: now,
-		ends: now.Add(seconds(o.TTL)), over: make(chan struct{}), told: requests.told.Load(), flipped: now}
+	r := &run{
+		process: p, function: s, orders: o,
+		lease: rand.Text(), pod: fmt.Sprintf("%s/%d", host, os.Getpid()),
+		beat: now, ends: now.Add(seconds(o.TTL)), over: make(chan struct{}),
+		told: requests.told.Load(), span: span{began: now},
+	}
 	r.stream = r.pod + "/" + r.lease[:8]
 	p.run = r
 	delete(p.ended, s)
-	r.base = s.sum(Candidate)
-	r.baseOriginal = s.sum(Original)
+	r.start.candidate, r.start.original = s.sum(Candidate), s.sum(Original)
 	was := newReader().read(s, Original, &requests.tallies)
-	r.heap, r.goroutines = was.heap, was.goroutines
+	r.start.heap, r.start.goroutines = was.heap, was.goroutines
 	return r, nil
 }
 
@@ -210,14 +213,14 @@ func (p *process) finish(r *run, why string, forGood bool) {
 	if p.run != r {
 		return
 	}
-	r.s.word.Store(0)
+	r.function.word.Store(0)
 	requests.arm.Store(uint32(Original))
 	requests.draw.Store(nil)
 	close(r.over)
 	p.run, p.last = nil, r
-	p.ended[r.s] = why
+	p.ended[r.function] = why
 	if forGood {
-		p.tripped[r.s] = why
+		p.tripped[r.function] = why
 	}
 }
 
