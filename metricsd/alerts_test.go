@@ -9,8 +9,8 @@ import (
 
 var alertName = regexp.MustCompile(`(?m)^ +- alert: (\w+)$`)
 
-// TestAlertsFire has Prometheus' own tool evaluate the rules, with the times that they have, over
-// series in which each alert must fire and no other.
+// TestAlertsFire has Prometheus' own tool evaluate the rules, with their real times, over series in
+// which each alert must fire and no other.
 func TestAlertsFire(t *testing.T) {
 	tool, err := exec.LookPath("promtool")
 	if err != nil {

@@ -49,7 +49,7 @@ func understood(t *testing.T, where string, args, environ []string) config.Confi
 	return c
 }
 
-// instructions returns those of a Dockerfile, with the text that follows each.
+// instructions returns the instructions of a Dockerfile, with the text that follows each.
 func instructions(text string) (all [][2]string) {
 	for line := range strings.Lines(text) {
 		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -60,8 +60,8 @@ func instructions(text string) (all [][2]string) {
 	return all
 }
 
-// TestImage reads the recipe: what the image runs is understood, by a user that is not root, and
-// its health check asks whatever that serves.
+// TestImage reads the recipe. metricsd accepts what the image runs, the user is not root, and the
+// health check asks the service that runs.
 func TestImage(t *testing.T) {
 	last := map[string]string{}
 	for _, i := range instructions(deployed(t, "Dockerfile")) {
@@ -92,7 +92,7 @@ func TestImage(t *testing.T) {
 	}
 }
 
-// TestImageBinary builds the binary by the recipe's own command: it needs no library and no loader,
+// TestImageBinary builds the binary by the recipe's own command. It needs no library and no loader,
 // and runs.
 func TestImageBinary(t *testing.T) {
 	if testing.Short() || runtime.GOOS != "linux" {
@@ -129,7 +129,7 @@ func TestImageBinary(t *testing.T) {
 	}
 }
 
-// TestCompose reads the example: its command is understood.
+// TestCompose reads the example: metricsd accepts its command.
 func TestCompose(t *testing.T) {
 	var c struct {
 		Services map[string]struct {
@@ -167,7 +167,7 @@ func environment(of map[string]string) (environ []string) {
 	return environ
 }
 
-// A workload is the part of a DaemonSet or a StatefulSet that is looked at.
+// A workload is the part of a DaemonSet or a StatefulSet that the test reads.
 type workload struct {
 	APIVersion string `yaml:"apiVersion"`
 	Kind       string
@@ -208,8 +208,8 @@ type probe struct {
 	HTTPGet struct{ Path, Port string } `yaml:"httpGet"`
 }
 
-// TestKubernetes reads the manifest: what each container runs is understood, listens on the ports
-// that it names, and keeps its files in what is mounted.
+// TestKubernetes reads the manifest. metricsd accepts what each container runs; it listens on the
+// named ports, and keeps its files on mounts.
 func TestKubernetes(t *testing.T) {
 	manifest := yaml.NewDecoder(strings.NewReader(deployed(t, "kubernetes.yaml")))
 	kinds := map[string]int{}

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// inbox is a receiver of the series API that is away until it is opened. It adds up the
-// points of one metric, and knows which came twice.
+// inbox is a receiver of the series API that is down until it is opened. It adds up the points of
+// one metric, and knows which came twice.
 type inbox struct {
 	mu     sync.Mutex
 	open   bool
@@ -52,8 +52,8 @@ func (in *inbox) total() float64 {
 	return in.sum
 }
 
-// TestKilledAgentLosesNoBucket kills an agent with SIGKILL under load, while its receiver is
-// away, each time after a bucket was closed. When the receiver is back every closed bucket arrives,
+// TestKilledAgentLosesNoBucket kills an agent with SIGKILL under load, while its receiver is down,
+// each time after a bucket was closed. When the receiver is up again every closed bucket arrives,
 // once.
 func TestKilledAgentLosesNoBucket(t *testing.T) {
 	if testing.Short() {
@@ -92,7 +92,7 @@ func testKilledAgent(t *testing.T, shape string) {
 	waiting := 0
 	for range rounds {
 		kill, conn := start()
-		for time.Now().Unix()%10 > 6 { // all of them are to come into one bucket
+		for time.Now().Unix()%10 > 6 { // all must fall into one bucket
 			time.Sleep(100 * time.Millisecond)
 		}
 		for range each {
@@ -105,7 +105,7 @@ func testKilledAgent(t *testing.T, shape string) {
 				if _, err := fmt.Fprintf(conn, "noise.n%d:1|c\nnoise.d:%d|d", i%5000, i); err != nil {
 					return
 				}
-				if i%50 == 0 { // load, but not all that the machine has
+				if i%50 == 0 { // a load that leaves room on the machine
 					time.Sleep(5 * time.Millisecond)
 				}
 			}

@@ -22,10 +22,10 @@ type sender struct {
 	acknowledged, sent atomic.Int64
 }
 
-// TestKilledIntakeKeepsCustomersApart kills the intake, with its queue and index, again and again
-// while two customers post the same names under the same idempotency keys, and names of their own;
-// the operator has a third part. In the end each customer has every point that was acknowledged to
-// it, once, and nobody sees what is another's.
+// TestKilledIntakeKeepsCustomersApart kills the intake, with its queue and index, repeatedly. Two
+// customers post the same names under the same idempotency keys, and names of their own; so does
+// the operator. In the end each customer has every point that was acknowledged to it, once, and
+// nobody sees another's.
 func TestKilledIntakeKeepsCustomersApart(t *testing.T) {
 	kills := 3
 	if testing.Short() {
@@ -59,7 +59,7 @@ func TestKilledIntakeKeepsCustomersApart(t *testing.T) {
 			return s.points(t, "app", "killed") >= s.acknowledged.Load()
 		})
 	}
-	time.Sleep(2500 * time.Millisecond) // two writings, in which what counts twice would show
+	time.Sleep(2500 * time.Millisecond) // two writings, which would show double counts
 	for _, s := range senders {
 		s.complete(t, senders)
 		t.Logf("%s: %d acknowledged, %d sent", s.name, s.acknowledged.Load(), s.sent.Load())
@@ -83,7 +83,7 @@ func (s *sender) post(ctx context.Context) {
 	}
 }
 
-// complete checks all that the index has of a customer.
+// complete checks everything that the index has of a customer.
 func (s *sender) complete(t *testing.T, all []*sender) {
 	t.Helper()
 	want := s.acknowledged.Load()

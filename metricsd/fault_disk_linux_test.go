@@ -17,9 +17,9 @@ import (
 )
 
 // TestAFullDiskLosesNothing fills the disk of the intake's queue and index, to the last byte, while
-// senders post. They get a request to retry and the reason, the process goes on, and when there is
-// room every acknowledged point is counted, once. Then the same with a kill while it is full.
-// Without a reserve writes of the queue meet the disk's end, and it has to open itself again.
+// senders post. The intake asks them to retry, with the reason, and goes on. When there is room
+// every acknowledged point is counted, once. Then the test kills the intake while the disk is full.
+// Without a reserve the queue's writes meet the disk's end, and it has to reopen itself.
 func TestAFullDiskLosesNothing(t *testing.T) {
 	for name, reserve := range map[string]string{"with a reserve": "33554432", "without": "0"} {
 		t.Run(name, func(t *testing.T) { fullDisk(t, reserve) })
@@ -92,7 +92,7 @@ func fullDisk(t *testing.T, reserve string) {
 		time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 		counted = points(t, "app", "full")
 	}
-	time.Sleep(2500 * time.Millisecond) // two writings, in which what counts twice would show
+	time.Sleep(2500 * time.Millisecond) // two writings, which would show double counts
 	if counted = points(t, "app", "full"); counted != acknowledged.Load() {
 		t.Errorf("%d points acknowledged, %d sent, %d counted\n%s", acknowledged.Load(), sent.Load(),
 			counted, cmd.Stderr)
@@ -110,7 +110,7 @@ func alive() bool {
 	return resp.StatusCode == http.StatusOK
 }
 
-// refusal waits for the answer that senders get while the disk is full.
+// refusal waits for the answer that senders get on a full disk.
 func refusal(t *testing.T) {
 	t.Helper()
 	last := ""

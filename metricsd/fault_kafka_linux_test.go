@@ -19,10 +19,10 @@ import (
 	"github.com/beagle-go/beagle/metricsd/intake/bus/kafkatest"
 )
 
-// TestKilledKafka kills the broker that is the intake's queue, again and again and once for long,
-// while senders post, and repeat requests that were not acknowledged. Acknowledged points are
-// counted once, under each metric and in sum; the intake tells which stage does not keep up, and
-// its memory stays within a bound.
+// TestKilledKafka kills the broker of the intake's queue, repeatedly and once for long, while
+// senders post, and repeat requests that were not acknowledged. Acknowledged points are counted
+// once, under each metric and in sum. The intake names the stage that does not keep up, and its
+// memory stays within a bound.
 func TestKilledKafka(t *testing.T) {
 	broker := kafkatest.Start(t)
 	kills := 10
@@ -59,8 +59,8 @@ func TestKilledKafka(t *testing.T) {
 	}
 }
 
-// TestKafkaIsAwayAtTheEnd stops the intake while its broker is away: it must end, and what it
-// had acknowledged must be counted by the next one.
+// TestKafkaIsAwayAtTheEnd stops the intake while its broker is down. It must end, and the next
+// intake must count what it had acknowledged.
 func TestKafkaIsAwayAtTheEnd(t *testing.T) {
 	broker := kafkatest.Start(t)
 	args := []string{"intake", "-intake.http=" + intakeAddress, "-intake.flush=3600",
@@ -83,8 +83,8 @@ func TestKafkaIsAwayAtTheEnd(t *testing.T) {
 }
 
 // TestRestoredKafka restores the broker's disk from a copy, under the running intake and while it
-// is away. Messages that the copy lacks were counted and stay so, once. Those sent to the restored
-// broker take the places of other messages, and are counted too.
+// is down. Messages that the copy lacks were counted and stay counted, once. Messages sent to the
+// restored broker take the places of others, and count too.
 func TestRestoredKafka(t *testing.T) {
 	broker := kafkatest.Start(t)
 	args := []string{"intake", "-intake.http=" + intakeAddress, "-intake.flush=1", "-intake.queue.partitions=3",
@@ -132,8 +132,8 @@ func stopInTime(p *os.Process, wait func() error) error {
 	}
 }
 
-// brokerIsAway waits until the intake says so to everybody: to senders, to people and to
-// Prometheus, none of whom wait for the broker.
+// brokerIsAway waits until the intake reports it to senders, to people and to Prometheus, none of
+// whom wait for the broker.
 func brokerIsAway(t *testing.T) {
 	t.Helper()
 	eventually(t, "the page shows what the senders wait for", func() bool {
@@ -163,13 +163,13 @@ func brokerIsAway(t *testing.T) {
 	})
 }
 
-// refused matches a counter of answers that is not nothing.
+// refused matches a counter of refusals that is not zero.
 func refused(answer string) *regexp.Regexp {
 	return regexp.MustCompile(`\nmetricsd_intake_requests_total\{answer="` + answer + `"\} [1-9]`)
 }
 
-// A posting is senders that post, each one metric of its own, and repeat under the same key
-// what was not acknowledged.
+// A posting is senders that post, each one metric of its own, and repeat unacknowledged requests
+// under the same key.
 type posting struct {
 	app                string // that the metrics belong to
 	stop               func()
@@ -208,7 +208,7 @@ func (p *posting) more(t *testing.T, when string) {
 	eventually(t, "more acknowledged "+when, func() bool { return p.acknowledged.Load() >= before+20 })
 }
 
-// check waits until all that was acknowledged is counted, and sees that it is not counted
+// check waits until all acknowledged points are counted, and checks that they are not counted
 // twice.
 func (p *posting) check(t *testing.T) {
 	t.Helper()
@@ -224,8 +224,8 @@ func (p *posting) check(t *testing.T) {
 	}
 }
 
-// writtenAgain posts something else until it is counted, twice: what came before it in
-// the queue, and would be counted twice, has been by then.
+// writtenAgain posts something else and waits until it is counted, twice: by then everything before
+// it in the queue is counted, and double counts show.
 func writtenAgain(t *testing.T, after string) {
 	t.Helper()
 	for i := range 2 {

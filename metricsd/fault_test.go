@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// TestMain runs metricsd itself when a test asks for it, so that a process can be killed.
+// TestMain runs metricsd itself if a test asks for it, so that the test can kill the process.
 func TestMain(m *testing.M) {
 	if os.Getenv("TEST_AS_METRICSD") != "" {
 		os.Unsetenv("TEST_AS_METRICSD")
@@ -31,14 +31,14 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// The intakes of this process's tests listen on intakeAddress, one after another. Its number is
-// held by a UDP socket, so that tests in another process choose another.
+// The intakes of this process's tests listen on intakeAddress, one after another. A UDP socket
+// holds its number, so that tests in another process choose another.
 var (
 	intakeAddress string
 	held          net.PacketConn
 )
 
-// reserve chooses intakeAddress, below the numbers that the kernel gives to whoever dials.
+// reserve chooses intakeAddress, below the numbers that the kernel gives to outgoing connections.
 func reserve() {
 	var err error
 	for port := 29126; port < 29999; port++ {
@@ -102,9 +102,9 @@ func killed(
 	return cmd
 }
 
-// TestKilledIntakeCountsOnce kills the intake, with its queue and index, again and again while
-// senders post, and repeat what was not acknowledged under the same key, as an agent does.
-// In the end every point must be counted, and none twice.
+// TestKilledIntakeCountsOnce kills the intake, with its queue and index, repeatedly while senders
+// post, and repeat unacknowledged requests under the same key, as an agent does. In the end every
+// point must be counted, and none twice.
 func TestKilledIntakeCountsOnce(t *testing.T) {
 	kills := 3
 	if testing.Short() {
@@ -143,7 +143,7 @@ func TestKilledIntakeCountsOnce(t *testing.T) {
 		time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 		counted = points(t, "app", "killed")
 	}
-	time.Sleep(2500 * time.Millisecond) // two writings, in which what counts twice would show
+	time.Sleep(2500 * time.Millisecond) // two writings, which would show double counts
 	if counted = points(t, "app", "killed"); counted != acknowledged.Load() {
 		t.Errorf("%d points acknowledged, %d sent, %d counted", acknowledged.Load(), sent.Load(), counted)
 	}
@@ -260,7 +260,7 @@ func TestAll(t *testing.T) {
 	again := program(t, "intake", "-intake.http="+intakeAddress, "-intake.queue.dir="+filepath.Join(dir, "queue"),
 		"-intake.index.dir="+filepath.Join(dir, "index"))
 	healthy(t)
-	// The second process counts the first one's messages in the queue after it is ready.
+	// After it is ready the second process counts the first one's messages in the queue.
 	known := func(query, want string) (text string, ok bool) {
 		for end := time.Now().Add(2 * time.Minute); !ok && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 			text = names(t, query)
@@ -271,7 +271,7 @@ func TestAll(t *testing.T) {
 	if text, ok := known("kind=app", `"service"`); !ok {
 		t.Errorf("the intake knows of no app: %s\n%s", text, again.Stderr)
 	}
-	// A distribution went as a sketch, under its own name; a timing as counts and gauges.
+	// A distribution goes as a sketch, under its own name; a timing as counts and gauges.
 	if text, ok := known("prefix=took.", `["took.distribution","took.timing.95percentile"`); !ok {
 		t.Errorf("names: %s", text)
 	}

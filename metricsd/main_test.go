@@ -89,8 +89,8 @@ func TestParseRefusesEndlessLines(t *testing.T) {
 	}
 }
 
-// TestAgentRunsReloadsAndStops drives the command as an operator does: start,
-// send, look, change a limit, stop; the last points must be sent.
+// TestAgentRunsReloadsAndStops runs the command as an operator does: start, send, look, change a
+// limit, stop. It must send the last points.
 func TestAgentRunsReloadsAndStops(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "metricsd.yaml")
 	write := func(contexts int, tag string) {
@@ -205,8 +205,8 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// FuzzParseCommand gives `metricsd parse` whatever comes, as lines and as packets: one JSON
-// object for each line that there is, and no line longer than the input.
+// FuzzParseCommand gives `metricsd parse` any bytes, as lines and as packets: one JSON object for
+// each line, and no line longer than the input.
 func FuzzParseCommand(f *testing.F) {
 	f.Add("a:1|c\nbroken\r\n\n_e{1,1}:a|b|#x\n_sc|db|0|m:y")
 	f.Add("\x05\x00\x00\x00a:1|c\x00\x00\x00\x00\xff\xff\xff\xff")

@@ -39,9 +39,9 @@ type monitored struct {
 	engine                  *http.Server // Docker's, without containers
 }
 
-// TestMonitoring loads the alert rules into a real Prometheus and asks it every question of the
+// TestMonitoring loads the alert rules into a real Prometheus and asks it every query of the
 // dashboard: none is empty, and no alert fires. Then it breaks things, until the alerts for them
-// fire. Only the times in the rules are shortened, lest the test take them.
+// fire. It shortens only the times in the rules, so that it need not wait for them.
 func TestMonitoring(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the agent sends every ten seconds")
@@ -95,7 +95,7 @@ func (m *monitored) start() {
 	await(m.t, m.agent, "metricsd_contexts 0")
 }
 
-// startEngine answers as Docker's engine does that runs no container.
+// startEngine answers like a Docker Engine that runs no container.
 func (m *monitored) startEngine(socket string) {
 	l, err := net.Listen("unix", socket)
 	if err != nil {
@@ -118,8 +118,8 @@ var (
 	windows = regexp.MustCompile(`\[\d+m\]`)
 )
 
-// watch starts a Prometheus with the files of deploy, whose addresses and times are changed, and
-// returns the rules.
+// watch starts a Prometheus with the files of deploy, with other addresses and times, and returns
+// the rules.
 func (m *monitored) watch(binary string) (rules string) {
 	dir := m.t.TempDir()
 	read := func(name string) string {
@@ -189,7 +189,7 @@ func (m *monitored) traffic() (stop func()) {
 	return func() { close(quit); <-ended }
 }
 
-// get asks Prometheus, again until the answer is taken.
+// get asks Prometheus, and repeats until the answer is accepted.
 func (m *monitored) get(what, path string, v any, ok func() bool) {
 	m.t.Helper()
 	last := ""
@@ -203,7 +203,7 @@ func (m *monitored) get(what, path string, v any, ok func() bool) {
 		resp.Body.Close()
 		last = string(text)
 		if resp.StatusCode == http.StatusBadRequest {
-			break // what cannot be parsed does not become better
+			break // an answer that cannot be parsed does not get better
 		}
 		if json.Unmarshal(text, v) == nil && ok() {
 			return
@@ -212,7 +212,7 @@ func (m *monitored) get(what, path string, v any, ok func() bool) {
 	m.t.Errorf("%s: not as wanted: %s", what, last)
 }
 
-// dashboard asks every question of the dashboard: each has an answer, of numbers.
+// dashboard asks every query of the dashboard: each has an answer of numbers.
 func (m *monitored) dashboard() {
 	text, err := os.ReadFile("deploy/grafana/metricsd.json")
 	if err != nil {
@@ -290,7 +290,8 @@ func (m *monitored) quiet() {
 	m.get("alerts while all is well", "/api/v1/alerts", &a, func() bool { return len(a.Data.Alerts) == 0 })
 }
 
-// fires waits until each alert does, or did meanwhile, and looks at what those of now say.
+// fires waits until each alert fires, or fired meanwhile, and checks the text of those that fire
+// now.
 func (m *monitored) fires(names ...string) {
 	m.t.Helper()
 	for _, name := range names {
@@ -313,8 +314,7 @@ func (m *monitored) fires(names ...string) {
 
 var metricName = regexp.MustCompile(`\bmetricsd_\w+`)
 
-// namesExist checks that each metric that a rule looks at is there: a rule about another never
-// fires.
+// namesExist checks that every metric of a rule exists: a rule on a missing one never fires.
 func (m *monitored) namesExist(rules string) {
 	var known struct{ Data []string }
 	m.get("names", "/api/v1/label/__name__/values", &known, func() bool { return len(known.Data) > 0 })
@@ -329,7 +329,7 @@ func (m *monitored) namesExist(rules string) {
 	}
 }
 
-// breakThings makes kernel and agent drop, the receiver refuse, and fills the intake's queue and
+// breakThings makes kernel and agent drop and the receiver refuse, and fills the intake's queue and
 // its directory of names. It goes on until the test ends.
 func (m *monitored) breakThings() {
 	m.refuses.Store(true)
@@ -357,7 +357,7 @@ func (m *monitored) breakThings() {
 	}()
 }
 
-// post posts a body whose names were never seen and hardly compress.
+// post posts a body with new names, which hardly compress.
 func (m *monitored) post(key, name string) {
 	var body bytes.Buffer
 	body.WriteString(`{"series":[`)

@@ -15,19 +15,19 @@ import (
 	"time"
 )
 
-// A receiver is somebody else's server that takes what the agent shows and sends, and
-// gives it back when it is asked in PromQL.
+// A receiver is another project's server. It takes what the agent shows and sends, and returns it
+// for queries in PromQL.
 type receiver struct {
 	binary string   // to be found in PATH
-	args   []string // DIR, ADDRESS and SCRAPE stand for what the test has chosen
+	args   []string // DIR, ADDRESS and SCRAPE stand for the test's choices
 	agent  []string // further flags of the agent
-	// questions and what their answers must be; hits, values and took are what was sent.
+	// queries and their expected answers; hits, values and took stand for what was sent
 	questions map[string]string
 }
 
 const scraped, written = `job="scraped"`, `job=""`
 
-// byPrometheus returns the questions that both servers must answer, for one way of getting there.
+// byPrometheus returns the queries that both servers must answer, for one way of sending.
 func byPrometheus(way string) map[string]string {
 	return map[string]string{
 		"sum(web_hits_total{" + way + "})":   "hits",
@@ -67,7 +67,7 @@ var receivers = map[string]receiver{
 		args:   []string{"-storageDataPath=DIR", "-httpListenAddr=ADDRESS", "-search.latencyOffset=0s"},
 		agent: []string{"-datadog.url=http://ADDRESS/datadog", "-datadog.queue=DIR", "-datadog.api=v1",
 			"-datadog.events=false"},
-		questions: map[string]string{ // newer versions make underscores of dots
+		questions: map[string]string{ // newer versions turn dots into underscores
 			`sum(sum_over_time({__name__=~"web.hits"}[1h]))`:       "hits",
 			`sum(sum_over_time({__name__=~"web.took.sum"}[1h]))`:   "took",
 			`sum(sum_over_time({__name__=~"web.took.count"}[1h]))`: "values",
@@ -75,8 +75,8 @@ var receivers = map[string]receiver{
 	},
 }
 
-// TestReceiversGiveBack sends to an agent that real servers scrape and are written to by, and
-// asks them: every sum must be exact.
+// TestReceiversGiveBack sends to an agent that real servers scrape and receive from, and queries
+// them: every sum must be exact.
 func TestReceiversGiveBack(t *testing.T) {
 	t.Parallel()
 	for name, r := range receivers {
@@ -120,7 +120,7 @@ func TestReceiversGiveBack(t *testing.T) {
 	}
 }
 
-// sendKnown sends counts with a rate and distributions, and returns what they come to.
+// sendKnown sends counts with a rate and distributions, and returns the sums to expect.
 func sendKnown(t *testing.T, socket string) map[string]float64 {
 	t.Helper()
 	var conn net.Conn
@@ -143,7 +143,7 @@ func sendKnown(t *testing.T, socket string) map[string]float64 {
 
 func replace(s string, pairs ...string) string { return strings.NewReplacer(pairs...).Replace(s) }
 
-// answered asks until the answer is the one wanted.
+// answered asks until the answer is the expected one.
 func answered(t *testing.T, address, question string, want float64) {
 	t.Helper()
 	last := ""

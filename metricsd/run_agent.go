@@ -30,7 +30,7 @@ func runAgent(args []string, s streams) error {
 	return runWith(ctx, a, outputs)
 }
 
-// openAgent opens an agent and what it sends to.
+// openAgent opens an agent and its outputs.
 func openAgent(c config.Config, log *slog.Logger) (*agent.Agent, []output, error) {
 	outputs, err := openOutputs(c, log)
 	if err != nil {
@@ -51,12 +51,12 @@ type output interface {
 	Finish(context.Context)
 }
 
-// openOutputs opens an output for each receiver that has a URL, every one with a queue on disk of
-// its own: what one receiver does not take must not hold up the other.
+// openOutputs opens an output for each receiver that has a URL. Each has a queue on disk of its
+// own, so that one receiver does not hold up the other.
 func openOutputs(c config.Config, log *slog.Logger) (outputs []output, _ error) {
 	if d := c.Datadog; d.URL != "" {
-		// "auto" is for the intake of `metricsd all`, which has set it before: nobody else is
-		// known to read sketches, and a name would get a second series there.
+		// "auto" becomes another value under `metricsd all`, for its own intake. Other receivers
+		// may not read sketches, and a name would get a second series there.
 		if d.Sketches == "auto" {
 			d.Sketches = "none"
 		}
@@ -88,8 +88,8 @@ func openOutputs(c config.Config, log *slog.Logger) (outputs []output, _ error) 
 // lastWords bounds the delivery of the last points; the rest waits on disk.
 const lastWords = 5 * time.Second
 
-// runWith runs the agent and its outputs. The agent's last flush comes after the
-// outputs have stopped, so they get a moment for it.
+// runWith runs the agent and its outputs. The agent flushes last after the outputs have stopped, so
+// they get a moment for that.
 func runWith(ctx context.Context, a *agent.Agent, outputs []output) error {
 	var running sync.WaitGroup
 	for _, o := range outputs {

@@ -36,7 +36,7 @@ func runAll(args []string, s streams) error {
 	ctx, failed := context.WithCancel(ctx)
 	defer failed()
 	ended := make(chan error, 1)
-	go func() { // an intake that fails takes the agent with it: half a service looks like a whole one
+	go func() { // a failed intake stops the agent: half a service looks like a whole one
 		ended <- <-stopped
 		failed()
 	}()
@@ -49,7 +49,7 @@ func runAll(args []string, s streams) error {
 	return errors.Join(err, <-ended)
 }
 
-// guardLike has the agent's pages ask for the intake's token, unless they have one of their own:
+// guardLike protects the agent's pages by the intake's token, unless they have one of their own:
 // they show what the intake's pages show, and values besides.
 func guardLike(c config.Config) config.Config {
 	if c.HTTPToken == "" {
@@ -63,7 +63,7 @@ func guardLike(c config.Config) config.Config {
 func sendTo(c config.Config, address string) config.Config {
 	if c.Datadog.URL == "" {
 		c.Datadog.URL, c.Datadog.APIKey, c.Datadog.Compression = "http://"+address, c.Intake.Token, "zstd"
-		if c.Datadog.Sketches == "auto" { // this receiver knows them, and a name stays one name
+		if c.Datadog.Sketches == "auto" { // this receiver knows sketches, and each name stays one name
 			c.Datadog.Sketches = "distributions"
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// runHealth asks a running metricsd how it is: for images that have no other program to ask with.
+// runHealth asks a running metricsd for its health, for images without another program that could.
 func runHealth(args []string, s streams) error {
 	set := flag.NewFlagSet("metricsd health", flag.ContinueOnError)
 	set.SetOutput(s.err)
@@ -23,7 +23,7 @@ func runHealth(args []string, s streams) error {
 		return err
 	}
 	addresses := set.Args()
-	// The addresses that a service got by flags are in no file, so its own command line is read.
+	// Flags that started a service are in no file, so read its command line.
 	if len(addresses) == 0 {
 		var err error
 		if addresses, err = servedHere("/proc"); err != nil {
@@ -31,7 +31,7 @@ func runHealth(args []string, s streams) error {
 		}
 	}
 	client := &http.Client{Timeout: *patience}
-	// The first that is not well decides the status; the text says why, at most a line of it.
+	// The first unhealthy service decides the status; the text says why, in one line at most.
 	for _, address := range addresses {
 		resp, err := client.Get("http://" + address + "/healthz")
 		if err != nil {

@@ -15,11 +15,11 @@ import (
 )
 
 // servedHere returns where each running service answers /healthz, by the flags, the environment and
-// the file that it was started with. A service is a process of this very program; proc is where the
-// kernel shows those that this user may look at. In a container these are the container's.
+// the file that it was started with. A service is a process of this program. proc is where the
+// kernel shows the processes that this user may see: in a container, the container's.
 func servedHere(proc string) (addresses []string, _ error) {
-	// The running program is known by its file, not its name: another program may be called
-	// metricsd, and an updated one has the name but not the same flags.
+	// Recognise the running program by its file, not its name: another program may be called
+	// metricsd, and an updated one has the name but other flags.
 	self, err := os.Stat(filepath.Join(proc, "self", "exe"))
 	if err != nil {
 		return nil, fmt.Errorf("processes cannot be looked at: %w", err)
@@ -31,7 +31,7 @@ func servedHere(proc string) (addresses []string, _ error) {
 	}
 	for _, e := range entries {
 		dir := filepath.Join(proc, e.Name())
-		// What is no number under proc is no process.
+		// Directories of proc that are no numbers are no processes.
 		if _, err := strconv.Atoi(e.Name()); err != nil {
 			continue
 		}
@@ -44,8 +44,8 @@ func servedHere(proc string) (addresses []string, _ error) {
 			continue
 		}
 		running = true
-		// The process read its settings as this does, from its own environment, so its answer is
-		// the same.
+		// The process read its settings as this code does, from its own environment, so the result
+		// is the same.
 		loader, err := config.NewLoader(args[1], args[2:], words(filepath.Join(dir, "environ")), io.Discard)
 		if err != nil {
 			return nil, fmt.Errorf("process %s: %w", e.Name(), err)
@@ -56,7 +56,7 @@ func servedHere(proc string) (addresses []string, _ error) {
 		}
 		addresses = append(addresses, served(args[1], c)...)
 	}
-	// A service without HTTP has no address: it runs, and is nobody to ask.
+	// A service without HTTP has no address: it runs, and nobody can ask it.
 	if !running {
 		return nil, errors.New("no metricsd agent, intake or all of this user runs here")
 	}
@@ -69,7 +69,7 @@ func words(file string) []string {
 	return strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00")
 }
 
-// served returns the addresses at which a configuration has a verb answer.
+// served returns the addresses at which a configuration makes a verb answer.
 func served(verb string, c config.Config) (addresses []string) {
 	if verb != "intake" && c.HTTP != "" {
 		addresses = append(addresses, near(c.HTTP))
@@ -80,8 +80,8 @@ func served(verb string, c config.Config) (addresses []string) {
 	return addresses
 }
 
-// near returns an address at which this machine reaches a listener. The listener's own address
-// may stand for all of the machine's.
+// near returns an address at which this machine reaches a listener, whose own address may stand for
+// all of the machine's.
 func near(address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

@@ -39,9 +39,9 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// TestHealthOfWhatRunsHere starts each service with other addresses than the default, given by
-// flags, the environment and a file, and asks without an address: what is served is asked, and
-// nothing else. It runs a copy of this program, which has no other processes.
+// TestHealthOfWhatRunsHere starts each service at other addresses than the default, given by flags,
+// the environment and a file, and asks for health without an address. It asks what is served, and
+// nothing else. It runs a copy of this program, of which there are no other processes.
 func TestHealthOfWhatRunsHere(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux shows processes in /proc")

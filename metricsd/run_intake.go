@@ -34,7 +34,7 @@ func runIntake(args []string, s streams) error {
 	return in.Run(ctx)
 }
 
-// customersOf reads the key file, nil where there is none.
+// customersOf reads the key file; nil without one.
 func customersOf(c config.Intake) (*customer.Keys, error) {
 	if c.Customers == "" {
 		return nil, nil
@@ -92,8 +92,8 @@ func openBus(ctx context.Context, c config.Intake, log *slog.Logger) (bus.Bus, e
 		bus.NATSOptions{Dir: q.Dir, Bytes: int64(q.Bytes), Sync: q.Sync, Reserve: int64(c.Reserve), Log: log})
 }
 
-// openIndex opens the index. It may go deeper into the reserve than the queue, so that
-// what was acknowledged is still counted when nothing more is taken.
+// openIndex opens the index. It may use more of the reserve than the queue, so that acknowledged
+// points are still counted when the queue refuses messages.
 func openIndex(ctx context.Context, c config.Intake) (index.Index, error) {
 	i := c.Index
 	if i.Postgres != "" {

@@ -12,7 +12,7 @@ import (
 	"github.com/beagle-go/beagle/metricsd/load"
 )
 
-// runLoad sends traffic of a shape and tells what it sent.
+// runLoad sends traffic of a shape and reports it.
 func runLoad(args []string, s streams) error {
 	set := flag.NewFlagSet("metricsd load", flag.ContinueOnError)
 	set.SetOutput(s.err)
@@ -34,7 +34,7 @@ func runLoad(args []string, s streams) error {
 	if *rate >= 0 {
 		shape.BytesPerSecond = *rate
 	}
-	// An interrupt ends the load as the time does: what was sent is still reported.
+	// An interrupt ends the load as the end of its time does: the report still comes.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, *duration)

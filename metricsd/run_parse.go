@@ -46,7 +46,7 @@ func runParse(args []string, s streams) (err error) {
 	return p.lines(bufio.NewReaderSize(in, maxPacket))
 }
 
-// printer writes what lines mean. Line and packet numbers start at 1.
+// printer prints the meaning of lines. Line and packet numbers start at 1.
 type printer struct {
 	parser *dogstatsd.Parser
 	out    *json.Encoder
@@ -64,8 +64,8 @@ type answer struct {
 	Error  *dogstatsd.SyntaxError `json:"error,omitempty"`
 }
 
-// lines prints the answers for input in which each line stands for itself. The line number counts
-// what the file has, not what the parser sees: it is to be found with an editor.
+// lines prints the answers for input in which each line stands for itself. It counts the lines of
+// the file, not those that the parser sees, so that an editor finds them.
 func (p *printer) lines(r *bufio.Reader) error {
 	for {
 		line, err := r.ReadSlice('\n')
@@ -87,8 +87,8 @@ func (p *printer) lines(r *bufio.Reader) error {
 	}
 }
 
-// packets prints the answers for datagrams, each after its length. Lines are counted within one, as
-// an agent that refuses one names them.
+// packets prints the answers for datagrams, each after its length. It counts the lines within each,
+// as an agent names them when it refuses one.
 func (p *printer) packets(r io.Reader) error {
 	var header [4]byte
 	for {
@@ -118,8 +118,8 @@ func (p *printer) packets(r io.Reader) error {
 	}
 }
 
-// print writes what the parser makes of a line. A line that is refused has its error alone: what
-// was parsed before the error is not what an agent would take.
+// print prints the parser's result for a line. For a refused line it prints only the error: an
+// agent does not take the part before the error.
 func (p *printer) print(line []byte) error {
 	a := answer{Packet: p.packet, Line: p.lineNo}
 	var err error

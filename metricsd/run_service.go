@@ -31,8 +31,8 @@ func begin(verb string, args []string, s streams) (*service, error) {
 	return &service{loader, c, c.Log.Logger(s.err)}, nil
 }
 
-// reloadOnHangup reads the configuration again at each SIGHUP and has it applied, until the
-// function that it returns is called.
+// reloadOnHangup reads and applies the configuration at each SIGHUP, until the returned function is
+// called.
 func (run *service) reloadOnHangup(ctx context.Context, apply func(config.Config) error) (stop func()) {
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP)
@@ -49,8 +49,8 @@ func (run *service) reloadOnHangup(ctx context.Context, apply func(config.Config
 	return func() { signal.Stop(hangup) }
 }
 
-// reload takes what can be changed in a running service; everything else needs a restart. A
-// file that is broken now changes nothing.
+// reload takes the settings that can change in a running service; all others need a restart. A
+// broken file changes nothing.
 func (run *service) reload(apply func(config.Config) error) {
 	c, err := run.loader.Load()
 	if err == nil {
@@ -65,8 +65,8 @@ func (run *service) reload(apply func(config.Config) error) {
 		"entities", len(c.Tagger.Entities))
 }
 
-// reload has an intake and its agent, if there is one, take another configuration; with an error
-// nothing has changed.
+// reload gives another configuration to an intake and its agent, if there is one. If it returns an
+// error, nothing has changed.
 func reload(c config.Config, in *intake.Intake, a *agent.Agent) error {
 	keys, err := customersOf(c.Intake)
 	if err == nil {

@@ -136,6 +136,7 @@ func (m *machine) compare(code byte, a, b word) {
 
 // arithmetic computes in 64 bits.
 func (m *machine) arithmetic(code byte, a, b word) {
+	// Compute floats if one of the two is a float.
 	if a.kind == isFloat || b.kind == isFloat {
 		x, okA := number(a)
 		y, okB := number(b)
@@ -146,11 +147,13 @@ func (m *machine) arithmetic(code byte, a, b word) {
 		m.floats(code, x, y)
 		return
 	}
+	// Otherwise both must be integers that 64 bits with a sign can hold.
 	integers := (a.kind == isInt || a.kind == isUint) && (b.kind == isInt || b.kind == isUint)
 	if !integers || a.kind == isUint && a.n < 0 || b.kind == isUint && b.n < 0 {
 		m.bad = true
 		return
 	}
+	// Compute.
 	w := word{kind: isInt}
 	switch code {
 	case wire.OpAdd:

@@ -15,9 +15,8 @@ import (
 	"github.com/beagle-go/beagle/suite/commits/change"
 )
 
-// A task is a line of commits.jsonl: a function before a performance commit, what
-// beagle made of it, and what the maintainers made of it. Lines of the sealed half
-// hold no name.
+// A task is a line of commits.jsonl: a function before a performance commit, beagle's version, and
+// the maintainers'. Lines of the sealed half hold no name.
 type task struct {
 	Key      string        `json:"key"`
 	Build    string        `json:"build"`
@@ -54,7 +53,7 @@ func timedBy(v *beagle.Verdict) *timedVersion {
 	return t
 }
 
-// sound reports whether nothing was found against a version, and it was measured.
+// sound reports whether a version was measured and nothing was found against it.
 func (t *timedVersion) sound() bool {
 	return t != nil && t.Gain > 0 && (t.Status == string(beagle.Accepted) || t.Status == string(beagle.Equal))
 }
@@ -69,6 +68,7 @@ func (t *timedVersion) factor() float64 {
 
 // commits implements the verb: performance commits of maintainers as tasks for beagle.
 func commits(ctx context.Context, o *options, out, progress io.Writer) error {
+	// Check the flags, and read the entries.
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -76,6 +76,7 @@ func commits(ctx context.Context, o *options, out, progress io.Writer) error {
 	if err != nil {
 		return err
 	}
+	// Open the results of earlier runs.
 	l, done, err := o.open(ctx)
 	if err != nil {
 		return err
@@ -90,6 +91,7 @@ func commits(ctx context.Context, o *options, out, progress io.Writer) error {
 	c := &committer{options: o, searcher: l}
 	c.runner = &runner[task, *task]{shelf: kept, progress: progress, sealed: o.half == sealed}
 	report := &commitReport{Half: o.half, Build: l.build, Budget: o.budget, Perfect: o.perfect}
+	// Run the entries, a few at a time.
 	p := newPool(ctx, o.jobs)
 	for _, e := range entries {
 		if e.Half() != o.half || len(report.Tasks) >= o.n || !o.wanted.MatchString(e.Name()) {
@@ -99,6 +101,7 @@ func commits(ctx context.Context, o *options, out, progress io.Writer) error {
 		report.Tasks = append(report.Tasks, t)
 		p.do(func(ctx context.Context) error { return c.one(ctx, &e, t) })
 	}
+	// Report.
 	if err := p.wait(o.dir != ""); err != nil {
 		return err
 	}
@@ -112,7 +115,7 @@ type committer struct {
 	searcher *searcher
 }
 
-// one runs a task unless its result is known.
+// one runs a task whose result is unknown.
 func (c *committer) one(ctx context.Context, e *change.Entry, t *task) error {
 	key := beagle.HashOf("field commit", e.Name(), e.Commit)
 	return c.once(ctx, key, e.Name(), t, func() error {
@@ -179,7 +182,7 @@ func (l *searcher) measure(ctx context.Context, e *change.Entry, t *task) error 
 	if err != nil {
 		return err
 	}
-	if len(verdicts) < len(files) { // to count it as no gain would be wrong
+	if len(verdicts) < len(files) { // counting it as no gain would be wrong
 		return fmt.Errorf("beagle verify gave a verdict on %d of %d versions within %v", len(verdicts),
 			len(files), l.limit)
 	}
@@ -249,7 +252,7 @@ type commitReport struct {
 	Entries  int            `json:"entries"`
 	Rejected map[string]int `json:"rejected"`
 	Failed   int            `json:"failed"`
-	Improved int            `json:"improved"` // by 5 % or more at the low end, of all entries
+	Improved int            `json:"improved"` // gained 5 % or more at the low end, of all entries
 	// tasks whose expert's version behaves and was measured
 	Compared int `json:"compared"`
 	// of these, geometric means and the share of the experts' gain in logarithms
@@ -259,7 +262,7 @@ type commitReport struct {
 	Capped  float64 `json:"share_capped,omitempty"` // the same, no task counting more than its expert
 	Unsound int     `json:"experts_turned_down"`    // other behaviour, under the entry's contract
 	Slower  int     `json:"slower"`                 // winners that the second measurement calls slower
-	Wrong   int     `json:"wrong"`                  // winners that the second verification turns down
+	Wrong   int     `json:"wrong"`                  // winners that the second verification rejects
 	Minutes float64 `json:"cpu_minutes"`
 	Tasks   []*task `json:"tasks,omitempty"` // none of the sealed half
 }
@@ -267,6 +270,7 @@ type commitReport struct {
 func (r *commitReport) sum() {
 	r.Entries, r.Rejected = len(r.Tasks), map[string]int{}
 	var ours, theirs, capped float64
+	// Count how the searches ended.
 	for _, t := range r.Tasks {
 		r.Minutes += t.Search.Seconds / 60
 		switch t.Search.End {
@@ -279,6 +283,7 @@ func (r *commitReport) sum() {
 				r.Improved++
 			}
 		}
+		// Count what the second check found against the winners.
 		if w := t.Winner; w != nil {
 			if !w.sound() {
 				r.Wrong++
@@ -286,6 +291,7 @@ func (r *commitReport) sum() {
 				r.Slower++
 			}
 		}
+		// Add up the gains where the expert's version is sound.
 		switch {
 		case t.Expert.sound():
 			r.Compared++
@@ -295,6 +301,7 @@ func (r *commitReport) sum() {
 			r.Unsound++
 		}
 	}
+	// Compute the means and the shares.
 	if r.Compared > 0 {
 		n := float64(r.Compared)
 		r.Beagle, r.Experts = math.Exp(ours/n), math.Exp(theirs/n)
@@ -302,6 +309,7 @@ func (r *commitReport) sum() {
 	if theirs > 0 {
 		r.Share, r.Capped = ours/theirs, capped/theirs
 	}
+	// Print no task of the sealed half.
 	if r.Half == sealed {
 		r.Tasks = nil
 	}

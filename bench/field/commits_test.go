@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestShare: the share of the experts' gain is one of logarithms over tasks whose expert behaves. A
-// version that is not shown to be faster counts as the original.
+// TestShare checks that the share of the experts' gain is one of logarithms, over tasks whose
+// expert behaves. A version that is not shown to be faster counts as the original.
 func TestShare(t *testing.T) {
 	sound := func(gain, low float64) *timedVersion {
 		return &timedVersion{Status: "equal", Gain: gain, Low: low, High: gain + 1}
@@ -39,7 +39,7 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// TestSealedTask: a result of the sealed half keeps no name.
+// TestSealedTask checks that a result of the sealed half keeps no name.
 func TestSealedTask(t *testing.T) {
 	task := &task{Half: sealed, Module: "m", Function: "F", Kind: "table", Problem: "m.F: gone",
 		Search: search{Detail: "m.F: why"}, Expert: &timedVersion{Why: "F(1) is 2"}, Winner: &timedVersion{Why: "F(1)"}}
@@ -56,7 +56,7 @@ func TestSealedTask(t *testing.T) {
 	}
 }
 
-// TestPerfect: the scripted model answers with the maintainers' version.
+// TestPerfect checks that the scripted model answers with the maintainers' version.
 func TestPerfect(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "expert.go")
 	if err := os.WriteFile(file, []byte("package p\n\nfunc F() {}\n"), 0o644); err != nil {
@@ -78,7 +78,7 @@ func TestPerfect(t *testing.T) {
 	}
 }
 
-// TestLines: a line that was cut off is left out, and the next one stands alone.
+// TestLines checks that a truncated line is left out, and that the next one stands alone.
 func TestLines(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "lines.jsonl")
 	if err := os.WriteFile(file, []byte("{\"key\":\"a\"}\n{\"key\":\"b"), 0o644); err != nil {

@@ -28,12 +28,12 @@ import (
 
 // The halves of a sample.
 const (
-	development = "development" // whoever writes rules may read it
-	sealed      = "sealed"      // no one reads these names: only totals are printed
+	development = "development" // authors of rules may read it
+	sealed      = "sealed"      // nobody reads these names: only totals are printed
 )
 
-// halfOf says in which half a function is. A hash of the names decides, so that
-// it does not depend on what else is drawn.
+// halfOf returns the half of a function. It hashes the names, so that the answer does not depend on
+// what else is drawn.
 func halfOf(module, function string) string {
 	if hash := beagle.HashOf("field", module, function); hash[4] < '8' {
 		return development
@@ -62,8 +62,8 @@ func (f function) dir() string {
 	return f.Spec[:slash] + dir
 }
 
-// A drawer draws functions. It keeps what it found out about a module, since
-// benchmarks must run for that.
+// A drawer draws functions. It keeps its findings on each module, since benchmarks must run for
+// them.
 type drawer struct {
 	dir  string // copies of modules, and drawn.jsonl
 	seed uint64
@@ -74,7 +74,7 @@ type drawer struct {
 	known map[string]drawn // by module and version
 }
 
-// drawn lists the functions that the benchmarks of a module exercise, or the reason why it cannot.
+// drawn lists the functions that the benchmarks of a module exercise, or says why it cannot.
 type drawn struct {
 	Module    string   `json:"module"`
 	Version   string   `json:"version"`
@@ -85,7 +85,7 @@ type drawn struct {
 
 func (d *drawer) file() string { return filepath.Join(d.dir, "drawn.jsonl") }
 
-// open reads what earlier draws found out.
+// open reads the findings of earlier draws.
 func (d *drawer) open() error {
 	d.known = map[string]drawn{}
 	return readLines(d.file(), func(line []byte) error {
@@ -143,8 +143,8 @@ func (d *drawer) draw(ctx context.Context, m module, half string, per int) ([]fu
 	return pick(m, found.Functions, half, per, d.seed), nil
 }
 
-// pickTypes takes at most per types of which benchmarks exercise a method. All such methods are of
-// the half: a type whose methods are in both is in none.
+// pickTypes takes at most per types of which benchmarks exercise a method. It leaves out a type
+// whose exercised methods are in both halves.
 func pickTypes(m module, specs []string, half string, per int, seed uint64) []function {
 	halves := map[string]map[string]bool{}
 	for _, s := range specs {
@@ -188,13 +188,15 @@ const (
 	usedPackages  = 2
 )
 
-// exercised lists functions that the benchmarks of a module exercise. It runs the
-// benchmarks of some packages, drawn by the seed, and takes what they cover.
+// exercised lists functions that the benchmarks of a module exercise. It runs the benchmarks of
+// some packages, drawn by the seed, and takes the functions that they cover.
 func (d *drawer) exercised(ctx context.Context, m module) ([]string, error) {
+	// Get a copy of the module.
 	dir, err := modcopy.Get(ctx, filepath.Join(d.dir, "mod"), m.path, m.version)
 	if err != nil {
 		return nil, err
 	}
+	// List its packages with benchmarks, in an order that the seed decides.
 	packages, err := benchmarked(dir)
 	if err != nil {
 		return nil, err
@@ -206,6 +208,7 @@ func (d *drawer) exercised(ctx context.Context, m module) ([]string, error) {
 		return cmp.Compare(beagle.HashOf("field package", d.seed, m.path, a),
 			beagle.HashOf("field package", d.seed, m.path, b))
 	})
+	// Run the benchmarks of some.
 	var out []string
 	var problem error
 	used := 0
@@ -223,6 +226,7 @@ func (d *drawer) exercised(ctx context.Context, m module) ([]string, error) {
 			break
 		}
 	}
+	// Say why there are none.
 	if used == 0 {
 		return nil, problem
 	}
@@ -235,6 +239,7 @@ func (d *drawer) exercised(ctx context.Context, m module) ([]string, error) {
 
 // benchmarked lists the packages of a module that have benchmarks: "." or "./dir".
 func benchmarked(root string) ([]string, error) {
+	// Find test files with benchmarks, in this module alone.
 	found := map[string]bool{}
 	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
@@ -262,6 +267,7 @@ func benchmarked(root string) ([]string, error) {
 		found[rel] = true
 		return err
 	})
+	// Sort the packages.
 	var out []string
 	for p := range found {
 		out = append(out, p)
@@ -278,9 +284,10 @@ const (
 	benchTime     = 10 * time.Second // of one
 )
 
-// covered runs some benchmarks of a package, drawn by the seed, some iterations
-// each, and lists the functions that take part in every iteration of one.
+// covered runs some benchmarks of a package, drawn by the seed, for a few iterations each. It lists
+// the functions that every iteration of one of them runs.
 func (d *drawer) covered(ctx context.Context, dir, pkg string) ([]string, error) {
+	// Build the package's tests with counters.
 	scratch, err := os.MkdirTemp("", "field-cover-")
 	if err != nil {
 		return nil, err
@@ -292,6 +299,7 @@ func (d *drawer) covered(ctx context.Context, dir, pkg string) ([]string, error)
 	if said, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%w: %s", err, lastLines(string(said)))
 	}
+	// List its benchmarks, in an order that the seed decides.
 	at := filepath.Join(dir, pkg)
 	listed, err := output(ctx, at, binary, "-test.list", "^Benchmark")
 	if err != nil {
@@ -302,6 +310,7 @@ func (d *drawer) covered(ctx context.Context, dir, pkg string) ([]string, error)
 	})
 	rank := func(name string) string { return beagle.HashOf("field benchmark", d.seed, pkg, name) }
 	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
+	// Run some of them, and take the functions that do their work.
 	var out []string
 	var problem error
 	ended := 0
@@ -350,7 +359,7 @@ func lastLines(s string) string {
 // Functions that count as doing the benchmarks' work.
 const (
 	leastStatements = 4 // smaller ones are inlined, and no profile shows them
-	iterations      = 5 // of each benchmark: what runs less often prepares it
+	iterations      = 5 // of each benchmark: a function that runs less often prepares it
 )
 
 // workers lists the functions of a package that a profile counted at least once in
@@ -395,7 +404,7 @@ func after(line, col int, p token.Position) bool {
 	return line > p.Line || line == p.Line && col >= p.Column
 }
 
-// specOf returns a function as beagle takes it.
+// specOf returns a function as beagle's command line takes it.
 func specOf(pkg string, fn *ast.FuncDecl) string {
 	name := fn.Name.Name
 	if t := syntax.Receiver(fn); t != "" {

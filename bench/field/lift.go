@@ -60,6 +60,7 @@ func (l *liftSample) flags(f *flag.FlagSet) {
 }
 
 func (l *liftSample) run(ctx context.Context) error {
+	// Prepare a sandbox and a directory.
 	var err error
 	if l.box, err = sandbox.New(sandbox.Options{}); err != nil {
 		return err
@@ -74,6 +75,7 @@ func (l *liftSample) run(ctx context.Context) error {
 		}
 		defer os.RemoveAll(l.dir)
 	}
+	// Study modules in an order that the seed decides.
 	l.kinds = map[string]*tally{}
 	draw := rand.New(rand.NewPCG(l.seed, 1))
 	draw.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
@@ -93,6 +95,7 @@ func (l *liftSample) run(ctx context.Context) error {
 
 // liftModule studies some files of a module, each of another package.
 func (l *liftSample) liftModule(ctx context.Context, m module, draw *rand.Rand) error {
+	// Find the module.
 	conf, err := l.place(ctx, m)
 	if err != nil {
 		return err
@@ -100,6 +103,7 @@ func (l *liftSample) liftModule(ctx context.Context, m module, draw *rand.Rand) 
 	if len(conf.BuildFlags) == 0 {
 		return errors.New("it has no go.mod")
 	}
+	// Copy its sources.
 	copied, err := os.MkdirTemp(l.dir, "module")
 	if err != nil {
 		return err
@@ -109,6 +113,7 @@ func (l *liftSample) liftModule(ctx context.Context, m module, draw *rand.Rand) 
 		return err
 	}
 	conf.Dir = copied
+	// Study a file of each of some packages.
 	loaded, err := loadSome(conf, m.path+"/...", draw, l.per)
 	if err != nil || len(loaded) == 0 {
 		return err
@@ -125,8 +130,8 @@ func (l *liftSample) liftModule(ctx context.Context, m module, draw *rand.Rand) 
 	return nil
 }
 
-// copySources copies the files of a module that its packages may be built of: the
-// go command does not add files to a package in its module cache.
+// copySources copies the files of a module that its packages may need: the go command does not add
+// files to a package in its module cache.
 func copySources(from, to string) error {
 	const largest = 1 << 20
 	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
@@ -154,11 +159,13 @@ func copySources(from, to string) error {
 
 // liftFile studies the functions of a file.
 func (l *liftSample) liftFile(ctx context.Context, conf *packages.Config, p *packages.Package, f *ast.File) error {
+	// Read the file. Leave out one that a tool has changed.
 	src, err := os.ReadFile(p.Fset.Position(f.FileStart).Filename)
 	if err != nil || len(src) != int(f.FileEnd-f.FileStart) {
 		return nil
 	}
 	pass := &mutate.Pass{Src: src, Fset: p.Fset, File: f, Pkg: p.Types, Info: p.TypesInfo}
+	// Count the functions and their loops.
 	functions := 0
 	for _, d := range f.Decls {
 		fn, ok := d.(*ast.FuncDecl)
@@ -175,6 +182,7 @@ func (l *liftSample) liftFile(ctx context.Context, conf *packages.Config, p *pac
 		return nil
 	}
 	l.packages, l.functions = l.packages+1, l.functions+functions
+	// Cut regions.
 	s := lift.NewStudy(mutate.InPlace(pass), lift.Options{Seed: l.seed, Regions: 400, Total: functions * liftTerms})
 	l.studied++
 	for _, r := range s.Regions() {
@@ -183,6 +191,7 @@ func (l *liftSample) liftFile(ctx context.Context, conf *packages.Config, p *pac
 	if len(s.Regions()) == 0 {
 		return nil
 	}
+	// Build and run the program that records their values.
 	dir, err := os.MkdirTemp(l.dir, "lift")
 	if err != nil {
 		return err
@@ -197,6 +206,7 @@ func (l *liftSample) liftFile(ctx context.Context, conf *packages.Config, p *pac
 		l.failed = append(l.failed, p.PkgPath+": "+why)
 		return ctx.Err()
 	}
+	// Look for terms.
 	start := rt.ProcessCPU()
 	rep := s.Find()
 	l.spent += rt.ProcessCPU() - start
@@ -208,10 +218,12 @@ func (l *liftSample) liftFile(ctx context.Context, conf *packages.Config, p *pac
 	if len(rep.Matches) == 0 {
 		return nil
 	}
+	// Try the terms on fresh inputs.
 	s.Redraw(l.seed+1<<40, l.fresh)
 	if why := l.execute(ctx, program, s); why != "" {
 		return fmt.Errorf("%s: the second time: %s", p.PkgPath, why)
 	}
+	// Count the terms that still hold.
 	held, regions := s.Held()
 	for i, r := range regions {
 		t := l.of(r.Kind)
@@ -228,7 +240,7 @@ func (l *liftSample) liftFile(ctx context.Context, conf *packages.Config, p *pac
 	return nil
 }
 
-// liftTerms are tried for each function of a file, at most.
+// liftTerms bounds the terms that are tried for each function of a file.
 const liftTerms = 500_000
 
 func (l *liftSample) of(kind string) *tally {
@@ -238,7 +250,7 @@ func (l *liftSample) of(kind string) *tally {
 	return l.kinds[kind]
 }
 
-// outermost counts the loops that lie in no other.
+// outermost counts the loops that lie in no other loop.
 func outermost(body ast.Node) (n int) {
 	ast.Inspect(body, func(k ast.Node) bool {
 		switch k.(type) {
@@ -253,11 +265,12 @@ func outermost(body ast.Node) (n int) {
 
 var lineOf = regexp.MustCompile(`beagle_lift\.go:(\d+):`)
 
-// build builds the regions of a study with the go command, which runs none of the
-// code. It returns the program, or why there is none.
+// build builds the regions of a study with the go command, which runs none of the code. It returns
+// the program, or the reason for having none.
 func (l *liftSample) build(
 	ctx context.Context, dir string, conf *packages.Config, p *packages.Package, s *lift.Study,
 ) (program, why string) {
+	// Write a program beside the package that runs the regions.
 	pkg := filepath.Dir(p.GoFiles[0])
 	file, main, list := filepath.Join(dir, "lift.go"), filepath.Join(dir, "main.go"), filepath.Join(dir, "overlay.json")
 	start := "package main\n\nimport target " + strconv.Quote(p.PkgPath) + "\n\nfunc main() { target." +
@@ -267,6 +280,7 @@ func (l *liftSample) build(
 		filepath.Join(pkg, "internal", "lifted", "main.go"): main,
 	}})
 	err = cmp.Or(err, os.WriteFile(main, []byte(start), 0o644), os.WriteFile(list, replace, 0o644))
+	// Build it. Leave out regions that do not compile, and try again.
 	for range 4 {
 		if err = cmp.Or(err, os.WriteFile(file, []byte(s.Program(p.Name)), 0o644)); err != nil {
 			return "", err.Error()
@@ -300,7 +314,7 @@ func firstLine(s string) string {
 	return s
 }
 
-// execute runs the regions in a sandbox. It returns why that did not work.
+// execute runs the regions in a sandbox. It returns the reason if that failed.
 func (l *liftSample) execute(ctx context.Context, program string, s *lift.Study) string {
 	const most = 512 << 20
 	r, err := l.box.Run(ctx, sandbox.Command{Profile: sandbox.Run, Path: program, Stdin: s.Request(),

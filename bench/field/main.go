@@ -31,6 +31,7 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) error {
+	// Choose the verb.
 	verb := ""
 	if len(args) > 0 {
 		verb, args = args[0], args[1:]
@@ -61,6 +62,7 @@ func run(ctx context.Context, args []string) error {
 	default:
 		return fmt.Errorf("no verb %q: name recall, sample, why, commits or lift", verb)
 	}
+	// Read its flags, and run it.
 	if err := f.Parse(args); err != nil {
 		return err
 	}

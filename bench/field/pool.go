@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// A pool does some things at a time. The first error ends all.
+// A pool does a few things at a time. The first error ends all.
 type pool struct {
 	ctx   context.Context
 	stop  context.CancelCauseFunc
@@ -37,7 +37,8 @@ func (p *pool) do(f func(ctx context.Context) error) {
 	})
 }
 
-// wait waits for all. kept says whether the results stay for another run.
+// wait waits for all, and returns the first error. kept says whether the results stay for another
+// run.
 func (p *pool) wait(kept bool) error {
 	p.group.Wait()
 	defer p.stop(nil)
@@ -51,8 +52,7 @@ func (p *pool) wait(kept bool) error {
 	return err
 }
 
-// A shelf holds results in a file of JSON lines, so that a run that was stopped
-// goes on where it ended.
+// A shelf holds results in a file of JSON lines, so that a stopped run can go on.
 type shelf[T any] struct {
 	path string
 	mu   sync.Mutex
@@ -92,12 +92,12 @@ func (s *shelf[T]) put(name string, v *T) error {
 // A shelved result is a line of a shelf.
 type shelved[T any] interface {
 	*T
-	fail(err error) // notes why nothing is known
+	fail(err error) // why nothing is known
 	seal()          // removes what names the function of the sealed half
-	words() string  // the outcome, in a few words
+	words() string  // the outcome in a few words
 }
 
-// A runner makes the results that its shelf does not hold, and tells which are done.
+// A runner makes the results that its shelf lacks, and reports each.
 type runner[T any, R shelved[T]] struct {
 	shelf    *shelf[T] // of this build and budget
 	progress io.Writer
@@ -126,7 +126,7 @@ func (r *runner[T, R]) once(ctx context.Context, key, name string, into R, make 
 	return r.shelf.put(key, into)
 }
 
-// tell shows that a function is done: its name in the development half only.
+// tell reports that a function is done, by name in the development half only.
 func (r *runner[T, R]) tell(name string, result R) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

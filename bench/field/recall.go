@@ -34,8 +34,8 @@ type recall struct {
 	root, dir string
 	per       int
 	write     bool
-	names     string // the rules of -rule, whose places are printed
-	looking   module // the module that is being counted
+	names     string // rules named by -rule, whose places are printed
+	looking   module // the module under way
 
 	modules, packages, functions int
 	rules                        []*mutate.Mutator
@@ -64,6 +64,7 @@ const standard = "std"
 type module struct{ path, version string }
 
 func (r *recall) run(ctx context.Context) error {
+	// Read the modules and choose the rules.
 	list, err := readModules(filepath.Join(r.root, "bench", "strangers", "modules.txt"))
 	if err == nil {
 		r.rules, err = r.only()
@@ -77,6 +78,7 @@ func (r *recall) run(ctx context.Context) error {
 		}
 		defer os.RemoveAll(r.dir)
 	}
+	// Count in each module, or take an earlier count.
 	r.hits, r.faults = map[string]int{}, map[string]int{}
 	if err := r.keep(); err != nil {
 		return err
@@ -88,6 +90,7 @@ func (r *recall) run(ctx context.Context) error {
 		fmt.Fprintf(os.Stderr, "\r%d of %d modules, %d packages, %d functions ", i+1, len(list)+1,
 			r.packages, r.functions)
 	}
+	// Print the table, and save it if a flag says so.
 	fmt.Fprintln(os.Stderr)
 	if r.functions == 0 {
 		return fmt.Errorf("no module could be read: %s", strings.Join(r.failed, "; "))
@@ -115,7 +118,7 @@ func readModules(path string) ([]module, error) {
 	return out, lines.Err()
 }
 
-// module counts in some packages of a module.
+// module counts functions in some packages of a module.
 func (r *recall) module(ctx context.Context, m module) error {
 	r.looking = m
 	conf, err := r.place(ctx, m)
@@ -165,7 +168,7 @@ func loadSome(conf *packages.Config, pattern string, draw *rand.Rand, n int) ([]
 	return packages.Load(conf, names...)
 }
 
-// place says how to load packages of a module, where it lies in the module cache.
+// place says how to load packages of a module, and where it lies in the module cache.
 func (r *recall) place(ctx context.Context, m module) (*packages.Config, error) {
 	conf := &packages.Config{Context: ctx, Env: append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod", "CGO_ENABLED=0")}
 	if m.path == standard {
@@ -184,12 +187,12 @@ func (r *recall) place(ctx context.Context, m module) (*packages.Config, error) 
 		return nil, err
 	}
 	if _, err := os.Stat(filepath.Join(got.Dir, "go.mod")); err != nil {
-		// A module of the time before there were modules is read through one that needs it.
+		// Read a module that has no go.mod through one that needs it.
 		conf.Dir = files
 		needs := fmt.Sprintf("module field\n\ngo 1.26\n\nrequire %s %s\n", m.path, m.version)
 		return conf, os.WriteFile(filepath.Join(files, "go.mod"), []byte(needs), 0o644)
 	}
-	// The module cache cannot be written to: what go.sum lacks is added to a copy.
+	// The module cache is read-only: complete go.sum in a copy.
 	for _, name := range []string{"go.mod", "go.sum"} {
 		text, err := os.ReadFile(filepath.Join(got.Dir, name))
 		if err == nil {
@@ -228,7 +231,7 @@ func (r *recall) count(p *packages.Package) {
 	}
 }
 
-// fileText returns the text of a file; nil for a file that a tool made on the way.
+// fileText returns the text of a file, or nil for a file that a tool generated.
 func fileText(p *packages.Package, f *ast.File) []byte {
 	src, err := os.ReadFile(p.Fset.Position(f.FileStart).Filename)
 	if err != nil || len(src) != int(f.FileEnd-f.FileStart) {
@@ -299,14 +302,14 @@ func placeIn(stack string) string {
 	return "a place outside of the rules"
 }
 
-// own returns the rules that were written here: not those of Go's own tools.
+// own returns the rules written here, without those of Go's own tools.
 func own() []*mutate.Mutator {
 	return slices.DeleteFunc(slices.Clone(rules.All), func(m *mutate.Mutator) bool {
 		return slices.Contains(rules.GoFixes, m)
 	})
 }
 
-// favourable returns facets under which rules that ask about the inputs are likely to apply.
+// favourable returns facets under which rules that depend on the inputs are likely to apply.
 func favourable(t *beagle.Target) *beagle.Facets { return mutate.Favourable(t) }
 
 // rare is the share of functions below which a rule counts as rare.
@@ -314,11 +317,13 @@ const rare = 1.0 / 2000
 
 // print prints the table, the most frequent rule first.
 func (r *recall) print(w io.Writer) error {
+	// Sort the rules by their counts.
 	names := make([]string, 0, len(r.rules))
 	for _, m := range r.rules {
 		names = append(names, m.Name)
 	}
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Or(r.hits[b]-r.hits[a], cmp.Compare(a, b)) })
+	// Print a row for each.
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	none, few := 0, 0
 	fmt.Fprintln(t, "rule\tfunctions\tper thousand\t")
@@ -337,6 +342,7 @@ func (r *recall) print(w io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
+	// Print the totals, and what could not be counted.
 	fmt.Fprintf(w,
 		"\n%d functions of %d packages in %d modules; of %d rules %d find nothing, and %d are rarer than 1 in 2,000\n",
 		r.functions, r.packages, r.modules, len(names), none, few)
@@ -349,11 +355,12 @@ func (r *recall) print(w io.Writer) error {
 	return nil
 }
 
-// save writes the table for 'beagle explain', whole or not at all. Of some rules, it writes the
-// lines of these, if the table counts the same functions.
+// save writes the table for 'beagle explain', whole or not at all. When only some rules were
+// counted, it writes their lines, if the table counts the same functions.
 func (r *recall) save(path string) error {
 	head := fmt.Sprintf("# go run ./bench/field recall -write\n%d functions %d packages %d modules\n", r.functions,
 		r.packages, r.modules)
+	// Of some rules, keep the lines of the others.
 	counted, rules := map[string]string{}, r.rules
 	if r.names != "" {
 		old, err := os.ReadFile(path)
@@ -370,9 +377,11 @@ func (r *recall) save(path string) error {
 		}
 		rules = own()
 	}
+	// Enter the new counts.
 	for _, m := range r.rules {
 		counted[m.Name] = fmt.Sprint(r.hits[m.Name])
 	}
+	// Write the table, whole or not at all.
 	var b strings.Builder
 	b.WriteString(head)
 	for _, m := range rules {

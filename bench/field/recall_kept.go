@@ -21,8 +21,8 @@ type counted struct {
 	Failed    string         `json:"failed,omitempty"`
 }
 
-// keep opens what an earlier run of the same program counted in the same directory, so that a run
-// that was stopped goes on there.
+// keep opens the counts that an earlier run of the same program made in the same directory, so that
+// a stopped run goes on there.
 func (r *recall) keep() error {
 	program, err := os.Executable()
 	if err == nil {
@@ -44,8 +44,9 @@ func (r *recall) key(m module) string {
 	return beagle.HashOf("field recall", r.program, m.path, m.version, r.per, r.names)
 }
 
-// counts adds what is in a module, counted now or earlier.
+// counts adds the counts of a module, new or kept.
 func (r *recall) counts(ctx context.Context, m module) error {
+	// Count in the module, unless an earlier run did.
 	c := r.kept.get(r.key(m))
 	if c == nil {
 		one := &recall{
@@ -67,6 +68,7 @@ func (r *recall) counts(ctx context.Context, m module) error {
 			return err
 		}
 	}
+	// Add the counts to the totals.
 	r.modules, r.packages, r.functions = r.modules+c.Modules, r.packages+c.Packages, r.functions+c.Functions
 	for name, n := range c.Hits {
 		r.hits[name] += n

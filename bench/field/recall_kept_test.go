@@ -11,8 +11,8 @@ import (
 	"github.com/beagle-go/beagle/mutate/rules"
 )
 
-// TestSaveSome: counts of some rules leave those of the others as they were, and never stand beside
-// counts of other functions.
+// TestSaveSome checks that counts of some rules leave those of the others as they were, and never
+// stand beside counts of other functions.
 func TestSaveSome(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "recall.txt")
 	all := &recall{functions: 100, packages: 9, modules: 3, rules: own(),
@@ -40,7 +40,7 @@ func TestSaveSome(t *testing.T) {
 	}
 }
 
-// TestRecallGoesOn: counts that are kept are not counted again, and add up as if they were.
+// TestRecallGoesOn checks that kept counts are not made again, and add up as new ones do.
 func TestRecallGoesOn(t *testing.T) {
 	m := module{"example.com/m", "v1.0.0"}
 	first := &recall{dir: t.TempDir(), per: 8, hits: map[string]int{}, faults: map[string]int{}}
@@ -58,7 +58,7 @@ func TestRecallGoesOn(t *testing.T) {
 	if err := again.keep(); err != nil {
 		t.Fatal(err)
 	}
-	if err := again.counts(context.Background(), m); err != nil { // it is nowhere to be downloaded
+	if err := again.counts(context.Background(), m); err != nil { // nobody can download it
 		t.Fatal(err)
 	}
 	if again.modules != 1 || again.packages != 2 || again.functions != 30 || again.hits["unroll"] != 5 ||

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// uses say which declarations of a package use which.
+// uses says which declarations of a package use which others.
 type uses struct {
 	info *types.Info
 	by   map[types.Object]map[ast.Node]bool // package-level objects -> declarations that mention them
@@ -36,7 +36,7 @@ func usesOf(p *packages.Package) *uses {
 	return u
 }
 
-// candidate returns a file with the imports, a function, and what only it uses.
+// candidate returns a file with the imports, a function, and the declarations that only it uses.
 func (u *uses) candidate(f *ast.File, fn *ast.FuncDecl) *ast.File {
 	in := map[ast.Node]bool{fn: true}
 	for grown := true; grown; {
@@ -57,8 +57,9 @@ func (u *uses) candidate(f *ast.File, fn *ast.FuncDecl) *ast.File {
 	return &out
 }
 
-// only reports whether a declaration is used, and by the given ones alone.
+// only reports whether a declaration is used, and only by the given ones.
 func (u *uses) only(d ast.Decl, in map[ast.Node]bool) bool {
+	// List the objects that the declaration declares.
 	var objects []types.Object
 	switch d := d.(type) {
 	case *ast.FuncDecl:
@@ -80,6 +81,7 @@ func (u *uses) only(d ast.Decl, in map[ast.Node]bool) bool {
 			}
 		}
 	}
+	// Every use must be among the given declarations.
 	for _, o := range objects {
 		if o == nil || o.Exported() || len(u.by[o]) == 0 {
 			return false

@@ -17,12 +17,12 @@ type sampleReport struct {
 	Seed    uint64 `json:"seed"`
 	Build   string `json:"build"`
 	Budget  string `json:"budget"`
-	LeftOut int    `json:"modules_left_out"` // their benchmarks do not run here, or exercise nothing
+	LeftOut int    `json:"modules_left_out"` // their benchmarks do not run here, or exercise no function
 
 	Functions int            `json:"functions"`
 	Taken     int            `json:"taken"`    // a search ended with a verdict
 	Rejected  map[string]int `json:"rejected"` // by reason
-	Failed    map[string]int `json:"failed"`   // by what went wrong
+	Failed    map[string]int `json:"failed"`   // by cause
 	Kept      map[string]int `json:"kept"`     // searches without an improvement, by reason
 	Improved  int            `json:"improved"` // by 5 % or more at the low end
 	Slightly  int            `json:"improved_less"`
@@ -31,7 +31,7 @@ type sampleReport struct {
 	Quartiles [2]float64     `json:"quartiles,omitzero"`
 	Tests     map[string]int `json:"tests"`  // of all winners
 	Slower    int            `json:"slower"` // winners that the second measurement calls slower
-	Wrong     int            `json:"wrong"`  // winners that the second verification turns down
+	Wrong     int            `json:"wrong"`  // winners that the second verification rejects
 	Minutes   float64        `json:"cpu_minutes"`
 	PerWin    float64        `json:"cpu_minutes_per_win,omitempty"`
 
@@ -48,11 +48,12 @@ type ruleSum struct {
 	Winners   int `json:"winners"` // functions whose winner has a step of it
 }
 
-// sum counts the results, and forgets those of the sealed half.
+// sum counts the results, and drops the names of the sealed half.
 func (r *sampleReport) sum() {
 	r.Functions, r.Rejected, r.Failed, r.Kept = len(r.Results), map[string]int{}, map[string]int{}, map[string]int{}
 	r.Tests, r.Rules = map[string]int{}, map[string]*ruleSum{}
 	var gains []float64
+	// Count how the searches ended.
 	for _, one := range r.Results {
 		s := &one.Search
 		r.Minutes += s.Seconds / 60
@@ -75,11 +76,13 @@ func (r *sampleReport) sum() {
 		r.rules(s)
 		r.winner(one.Winner)
 	}
+	// Compute the quantiles of the gains.
 	slices.Sort(gains)
 	if r.Improved = len(gains); r.Improved > 0 {
 		r.Median, r.Quartiles = quantile(gains, 0.5), [2]float64{quantile(gains, 0.25), quantile(gains, 0.75)}
 		r.PerWin = r.Minutes / float64(r.Improved)
 	}
+	// Print no function of the sealed half.
 	if r.Half == sealed {
 		r.Results = nil
 	}
@@ -113,7 +116,7 @@ func (r *sampleReport) winner(w *winner) {
 	}
 }
 
-// quantile reads a quantile of sorted numbers, between two where it falls there.
+// quantile returns a quantile of sorted numbers, interpolated between neighbours.
 func quantile(sorted []float64, q float64) float64 {
 	at := q * float64(len(sorted)-1)
 	low := int(math.Floor(at))
@@ -125,12 +128,14 @@ func quantile(sorted []float64, q float64) float64 {
 // development half.
 func (r *sampleReport) print(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	// Print a row for each function of the development half.
 	for _, one := range r.Results {
 		fmt.Fprintf(t, "%s\t%s\t%s\n", one.Module, one.Function, one.words())
 	}
 	if len(r.Results) > 0 {
 		fmt.Fprintln(t)
 	}
+	// Print the totals.
 	fmt.Fprintf(t, "%s half, seed %d\t%d functions; %d modules left out; beagle %s %s\n", r.Half, r.Seed, r.Functions,
 		r.LeftOut, r.Build, r.Budget)
 	fmt.Fprintf(t, "can be taken\t%s%s%s\n", share(r.Taken, r.Functions), listed("; rejected: ", r.Rejected),
@@ -149,6 +154,7 @@ func (r *sampleReport) print(w io.Writer) error {
 		fmt.Fprintf(t, ", %.1f for an improvement", r.PerWin)
 	}
 	fmt.Fprintln(t)
+	// Print a row for each rule.
 	names := slices.SortedFunc(maps.Keys(r.Rules), func(a, b string) int {
 		return cmp.Or(r.Rules[b].Winners-r.Rules[a].Winners, r.Rules[b].Faster-r.Rules[a].Faster, cmp.Compare(a, b))
 	})
@@ -164,7 +170,7 @@ func share(n, of int) string {
 	return fmt.Sprintf("%d of %d (%.0f %%)", n, of, 100*float64(n)/float64(max(of, 1)))
 }
 
-// listed words counts, the largest first, after a heading; nothing when there are none.
+// listed prints counts, the largest first, after a heading, and prints nothing if there are none.
 func listed(heading string, m map[string]int) string {
 	if len(m) == 0 {
 		return ""

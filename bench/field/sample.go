@@ -60,7 +60,7 @@ func (o *options) sampleFlags(f *flag.FlagSet) {
 		" (default: bench/field/modules.txt)")
 }
 
-// check refuses flags that make no sense.
+// check refuses flags that contradict each other or are out of range.
 func (o *options) check() error {
 	if o.half != development && o.half != sealed {
 		return fmt.Errorf("invalid -half %q: give %s or %s", o.half, development, sealed)
@@ -134,7 +134,7 @@ func (r *result) seal() {
 	}
 }
 
-// masked says that there was a problem, and not which.
+// masked says that there was a problem, without naming it.
 func masked(problem string) string {
 	if problem == "" {
 		return ""
@@ -145,6 +145,7 @@ func masked(problem string) string {
 // sample implements the verb: it draws functions of a half, runs those that are not known yet, and
 // reports.
 func sample(ctx context.Context, o *options, out, progress io.Writer) error {
+	// Check the flags, and read the modules.
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -156,6 +157,7 @@ func sample(ctx context.Context, o *options, out, progress io.Writer) error {
 	if err != nil {
 		return err
 	}
+	// Build beagle, and open the results of earlier draws and runs.
 	l, done, err := o.open(ctx)
 	if err != nil {
 		return err
@@ -174,6 +176,7 @@ func sample(ctx context.Context, o *options, out, progress io.Writer) error {
 	if err != nil {
 		return err
 	}
+	// Draw and run functions, and report.
 	report := &sampleReport{Half: o.half, Seed: o.seed, Build: l.build, Budget: o.budget}
 	if err := s.run(ctx, modules, report); err != nil {
 		return err
@@ -196,9 +199,10 @@ func (s *sampler) quietly(format string, args ...any) {
 	}
 }
 
-// run draws until there are enough functions, and runs them, some at a time.
+// run draws until there are enough functions, and runs a few of them at a time.
 func (s *sampler) run(ctx context.Context, modules []module, report *sampleReport) error {
 	p := newPool(ctx, s.jobs)
+	// Draw functions of one module after another.
 	for _, m := range s.drawer.order(modules) {
 		if len(report.Results) >= s.n || p.ctx.Err() != nil {
 			break
@@ -212,6 +216,7 @@ func (s *sampler) run(ctx context.Context, modules []module, report *sampleRepor
 			s.quietly("%s is left out: %v", m.path, err)
 			continue
 		}
+		// Run them, a few at a time.
 		for _, f := range functions {
 			if !s.wanted.MatchString(f.path + " " + f.Spec) {
 				continue
@@ -221,6 +226,7 @@ func (s *sampler) run(ctx context.Context, modules []module, report *sampleRepor
 			p.do(func(ctx context.Context) error { return s.one(ctx, f, r) })
 		}
 	}
+	// Wait for the last ones.
 	if err := p.wait(s.dir != ""); err != nil {
 		return err
 	}
@@ -230,7 +236,7 @@ func (s *sampler) run(ctx context.Context, modules []module, report *sampleRepor
 	return nil
 }
 
-// one runs a function unless its result is known.
+// one runs a function whose result is unknown.
 func (s *sampler) one(ctx context.Context, f function, r *result) error {
 	return s.once(ctx, f.key(), f.path+" "+f.Spec, r, func() error {
 		*r = result{Key: f.key(), Build: s.searcher.build, Budget: s.budget, Half: s.half, Module: f.path,

@@ -92,8 +92,8 @@ func serve(t *testing.T) {
 	}})
 }
 
-// TestExercised: a draw takes what each iteration of a benchmark runs, and no
-// function that prepares it, is tiny, or never runs.
+// TestExercised checks that a draw takes what each iteration of a benchmark runs, and no function
+// that prepares it, is tiny, or never runs.
 func TestExercised(t *testing.T) {
 	serve(t)
 	d := &drawer{dir: t.TempDir(), seed: 1, say: t.Logf}
@@ -110,7 +110,8 @@ func TestExercised(t *testing.T) {
 	}
 }
 
-// TestSplit: a function has one half, whatever else is drawn, and a seed one order.
+// TestSplit checks that a function stays in one half, whatever else is drawn, and that a seed gives
+// one order.
 func TestSplit(t *testing.T) {
 	var specs []string
 	for i := range 200 {
@@ -302,8 +303,8 @@ func names(text string) string {
 	return ""
 }
 
-// TestStopped: a sample that is stopped ends the command that runs, keeps no result
-// of it, and says how to go on.
+// TestStopped checks that a stopped sample ends its command, keeps no result of it, and says how to
+// go on.
 func TestStopped(t *testing.T) {
 	serve(t)
 	dir := t.TempDir()
@@ -340,7 +341,7 @@ func TestStopped(t *testing.T) {
 	}
 }
 
-// TestReport: the figures come from the winners, and a rejection is none.
+// TestReport checks that the figures come from the winners, and that a rejection is not one.
 func TestReport(t *testing.T) {
 	r := sampleReport{Half: development}
 	for _, gain := range []float64{1.1, 1.2, 1.4, 2.6} {
@@ -371,7 +372,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestClassOf: beagle's sentences fall into classes that name nothing.
+// TestClassOf checks that beagle's sentences fall into classes that name nothing.
 func TestClassOf(t *testing.T) {
 	const parameter = "m.F: parameter "
 	for _, c := range []struct{ sentence, want string }{
@@ -390,7 +391,7 @@ func TestClassOf(t *testing.T) {
 	}
 }
 
-// TestFailures words why beagle failed, without names.
+// TestFailures checks that the words for beagle's failures hold no names.
 func TestFailures(t *testing.T) {
 	for sentence, want := range map[string]string{
 		"m.F: the harness ended: hang":                  "a program hung",
@@ -404,7 +405,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestPickTypes: a type is drawn when all its exercised methods are of the half.
+// TestPickTypes checks that a type is drawn when all its exercised methods are of the half.
 func TestPickTypes(t *testing.T) {
 	m := module{"example.com/m", "v1.0.0"}
 	specs := []string{"./a.T.M", "./a.T.N", "./a.F", "./b.U.M", ".V.M", ".G"}

@@ -31,7 +31,7 @@ func hashFile(path string) (string, error) {
 	return beagle.HashOf("file", text)[:12], nil
 }
 
-// call runs beagle with a store of its own, so that nothing is known from an earlier run.
+// call runs beagle with a store of its own, so that it reuses no earlier result.
 func (l *searcher) call(ctx context.Context, args ...string) (*command.End, error) {
 	home, err := os.MkdirTemp("", "field-home-")
 	if err != nil {
@@ -72,8 +72,8 @@ type ruleUse struct {
 	Won      int `json:"in_winner,omitempty"` // 1 when the winner has a step of it
 }
 
-// evolve searches for a faster version of a function. Rules are the only authors
-// unless flags name another one.
+// evolve searches for a faster version of a function. Only rules write versions, unless flags name
+// another author.
 func (l *searcher) evolve(ctx context.Context, dir, spec, out string, flags ...string) (*search, error) {
 	args := append([]string{"evolve", "--json", "--quiet", "--offline", "--anew", "--out", out, "-C", dir}, l.budget...)
 	r, err := l.call(ctx, append(append(args, flags...), spec)...)
@@ -101,7 +101,7 @@ func (l *searcher) evolve(ctx context.Context, dir, spec, out string, flags ...s
 	return s, nil
 }
 
-// read takes what counts out of a result.
+// read takes the figures out of a result.
 func (s *search) read() {
 	r := s.result
 	s.End, s.Detail, s.Candidates, s.Rules = kept, r.Why, r.Candidates, ruleUses(r)
@@ -145,10 +145,10 @@ func ruleUses(r *beagle.Result) map[string]*ruleUse {
 	return out
 }
 
-// atLeast is the gain from which a function counts as improved.
+// atLeast is the gain at which a function counts as improved.
 const atLeast = 1.05
 
-// sentence returns beagle's complaint, without its name and on one line.
+// sentence returns beagle's error message on one line, without its name.
 func sentence(said string) string {
 	for line := range strings.Lines(said) {
 		if _, what, ok := strings.Cut(line, "beagle evolve: "); ok {
@@ -158,7 +158,7 @@ func sentence(said string) string {
 	return lastLines(said)
 }
 
-// A class is a kind of rejection or failure, by beagle's sentence.
+// A class is a kind of rejection or failure, recognised by beagle's message.
 type class struct {
 	name string
 	form *regexp.Regexp
@@ -199,7 +199,7 @@ var directFunction = regexp.MustCompile(`(parameter|result) [^.\[ ]+ cannot be .
 
 var audited = regexp.MustCompile(`cannot be judged \(([a-z-]+)\)`)
 
-// classOf words why a function was rejected, without its names.
+// classOf names the reason for which a function was rejected, without its names.
 func classOf(sentence string) string {
 	if m := audited.FindStringSubmatch(sentence); m != nil {
 		return "inputs: " + m[1]

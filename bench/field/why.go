@@ -25,12 +25,12 @@ import (
 	"github.com/beagle-go/beagle/suite/commits/change"
 )
 
-// A why is the verb that says what the rules make of functions of the development
-// half, and what they cannot reach.
+// A why holds the counts of the verb why: versions that the rules make of functions of the
+// development half, and functions that they cannot reach.
 type why struct {
 	options
 	code    bool
-	commits bool // functions before performance commits, in the place of drawn ones
+	commits bool // functions before performance commits instead of drawn ones
 
 	seen   int // functions
 	unread int // of these, those that cannot be read
@@ -58,8 +58,9 @@ func (w *why) flags(f *flag.FlagSet) {
 	f.BoolVar(&w.code, "code", false, "print the code that rules may change")
 }
 
-// look draws functions and looks at each.
+// look draws functions and examines each.
 func (w *why) look(ctx context.Context, out, progress io.Writer) error {
+	// Check the flags.
 	if w.dir == "" {
 		return errors.New("why needs -dir, where modules and the results of a sample lie")
 	}
@@ -71,6 +72,7 @@ func (w *why) look(ctx context.Context, out, progress io.Writer) error {
 	if w.commits {
 		return w.before(ctx)
 	}
+	// Read the modules, and the results of a sample.
 	modules, err := readModules(filepath.Join(w.root, "bench", "field", "modules.txt"))
 	if err != nil {
 		return err
@@ -80,6 +82,7 @@ func (w *why) look(ctx context.Context, out, progress io.Writer) error {
 	}); err != nil {
 		return err
 	}
+	// Draw functions.
 	d := &drawer{dir: w.dir, seed: w.seed, say: func(format string, args ...any) {
 		fmt.Fprintf(progress, format+"\n", args...)
 	}}
@@ -95,6 +98,7 @@ func (w *why) look(ctx context.Context, out, progress io.Writer) error {
 			d.say("%s is left out: %v", m.path, err)
 			continue
 		}
+		// Examine each.
 		for _, f := range functions {
 			if !w.wanted.MatchString(f.path + " " + f.Spec) {
 				continue
@@ -108,7 +112,7 @@ func (w *why) look(ctx context.Context, out, progress io.Writer) error {
 	return nil
 }
 
-// one says what the rules make of a function.
+// one reports the versions that the rules make of a function.
 func (w *why) one(ctx context.Context, f function) error {
 	fmt.Fprintf(w.out, "\n%s %s\n", f.path, f.Spec)
 	w.seen++
@@ -122,7 +126,7 @@ func (w *why) one(ctx context.Context, f function) error {
 	return w.of(ctx, dir, f.Spec)
 }
 
-// before looks at the functions of the development half of the commits, as they were before.
+// before examines the functions of the development half of the commits, as they were before them.
 func (w *why) before(ctx context.Context) error {
 	entries, err := change.All()
 	if err != nil {
@@ -146,13 +150,13 @@ func (w *why) before(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// cannot says why a function cannot be read.
+// cannot reports why a function cannot be read.
 func (w *why) cannot(err error) {
 	w.unread++
 	fmt.Fprintf(w.out, "  cannot be read: %v\n", err)
 }
 
-// of says it of a function of a directory.
+// of reports on a function of a directory.
 func (w *why) of(ctx context.Context, dir, spec string) error {
 	u, err := source.Load(ctx, source.Options{Dir: dir, Spec: spec, InPlace: true, Env: []string{"GOWORK=off"}})
 	if err != nil {
@@ -172,7 +176,7 @@ func (w *why) of(ctx context.Context, dir, spec string) error {
 	return w.ask(ctx, u, p)
 }
 
-// passOf returns the rules' view of a function, with inputs that are as favourable as can be.
+// passOf returns the rules' view of a function, under the most favourable inputs.
 func passOf(u *source.Unit) (*mutate.Pass, error) {
 	src, _ := u.Copies.Widen(u.Target.Source)
 	f, problem := u.Reader.Parse(src)
@@ -197,12 +201,13 @@ func passOf(u *source.Unit) (*mutate.Pass, error) {
 }
 
 // ask lists the versions that the rules make of a function, and the refusals. The policy reads each
-// version as a search would have it read.
+// version as it would in a search.
 func (w *why) ask(ctx context.Context, u *source.Unit, p *mutate.Pass) error {
 	versions, allowed := 0, 0
 	env := &verify.Env{Unit: u, InPlace: u.Unrecordable != nil}
 	for _, m := range rules.Default {
 		made := map[string]bool{}
+		// Make each version that the rule offers.
 		for _, c := range mutate.Choices(p, m) {
 			label, _, _ := strings.Cut(c.SiteName, "\n")
 			text, _, err := mutate.Take(p, m, c.Site, c.Param)
@@ -212,6 +217,7 @@ func (w *why) ask(ctx context.Context, u *source.Unit, p *mutate.Pass) error {
 					src, err = u.Copies.Narrow(src)
 				}
 			}
+			// Note why a version is none.
 			if err != nil {
 				reason = "refused: " + err.Error()
 			} else if _, problem := u.Reader.Parse(src); problem != nil {
@@ -222,6 +228,7 @@ func (w *why) ask(ctx context.Context, u *source.Unit, p *mutate.Pass) error {
 				w.no[m.Name+": "+reason]++
 				continue
 			}
+			// Read the policy's verdict on it.
 			v, err := verify.Static(ctx, env, beagle.NewCandidate(src, nil, nil), nil)
 			if err != nil {
 				return err
@@ -237,11 +244,13 @@ func (w *why) ask(ctx context.Context, u *source.Unit, p *mutate.Pass) error {
 			made[label] = true
 			allowed++
 		}
+		// Print the rule's versions.
 		if len(made) > 0 {
 			w.rules[m.Name]++
 			fmt.Fprintf(w.out, "  %s: %s\n", m.Name, strings.Join(slices.Sorted(maps.Keys(made)), "; "))
 		}
 	}
+	// Count functions without versions, and those of which the policy refuses all.
 	w.versions += versions
 	switch {
 	case versions == 0:
@@ -254,7 +263,7 @@ func (w *why) ask(ctx context.Context, u *source.Unit, p *mutate.Pass) error {
 	return nil
 }
 
-// named matches the names that set reasons of one kind apart.
+// named matches the names by which reasons of one kind differ.
 var named = regexp.MustCompile(`(variable|argument|type|field|function|call of|memory of|in|into) [\w/.()*-]+`)
 
 // kindsOf returns the kinds of reasons for which the policy refuses a version, each once: their
@@ -262,7 +271,7 @@ var named = regexp.MustCompile(`(variable|argument|type|field|function|call of|m
 func kindsOf(reason string) []string {
 	var out []string
 	for line := range strings.SplitSeq(reason, "\n") {
-		if _, words, ok := strings.Cut(line, ": "); ok { // the last line may say how many there are more
+		if _, words, ok := strings.Cut(line, ": "); ok { // the last line may count the rest
 			out = append(out, named.ReplaceAllString(words, "$1 ..."))
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/beagle-go/beagle/internal/source"
 )
 
-// TestWhy: the verb names the versions of a function, what it cannot reach, and that a function has
-// none.
+// TestWhy checks that the verb names the versions of a function, the functions that it cannot
+// reach, and functions without a version.
 func TestWhy(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -97,7 +97,7 @@ func since(n float64) float64 {
 	}
 }
 
-// TestKindsOf counts refusals of one kind together, whatever they name.
+// TestKindsOf checks that refusals of one kind are counted together, whatever they name.
 func TestKindsOf(t *testing.T) {
 	got := kindsOf("line 3: use of variable k.a: it may change\nline 9: use of variable k.b: it may change\nand 2 more")
 	if want := []string{"use of variable ...: it may change"}; !slices.Equal(got, want) {

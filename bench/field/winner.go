@@ -15,7 +15,7 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// A winner holds the results of a second look at an improvement.
+// A winner holds the results of the second check of an improvement.
 type winner struct {
 	Tests  string   `json:"tests"`            // one of the ends of a package's tests
 	Failed []string `json:"failed,omitempty"` // tests that fail with the patch only; only of the development half
@@ -29,15 +29,15 @@ type winner struct {
 const (
 	testsPass   = "pass"
 	testsFail   = "fail"                     // one fails that passes without the patch
-	testsBroken = "fail without it too"      // the same fail without the patch, and no others
+	testsBroken = "fail without it too"      // the same tests fail without the patch
 	notApplied  = "the patch does not apply" // counts as a failure
 	notMeasured = "not measured"
 )
 
-// slower reports whether the second look calls the winner slower or wrong.
+// slower reports whether the second check calls the winner slower or wrong.
 func (w *winner) slower() bool { return w.High > 0 && w.High < 1 }
 
-// wrong reports whether the second look found other behaviour.
+// wrong reports whether the second check found other behaviour.
 func (w *winner) wrong() bool {
 	return slices.Contains([]string{string(beagle.Wrong), string(beagle.Crashed), string(beagle.Hung),
 		string(beagle.Forbidden), string(beagle.Invalid)}, w.Again)
@@ -106,8 +106,8 @@ func (l *searcher) verifyBudget() []string {
 	return out
 }
 
-// patched applies a patch to a copy of a module and runs a package's tests there,
-// and without the patch where some fail.
+// patched applies a patch to a copy of a module and runs a package's tests there. If some fail, it
+// runs them without the patch too.
 func patched(ctx context.Context, dir, pkg, patch string) (end string, failing []string, err error) {
 	scratch, err := os.MkdirTemp("", "field-patched-")
 	if err != nil {
@@ -149,8 +149,8 @@ func patched(ctx context.Context, dir, pkg, patch string) (end string, failing [
 	return testsBroken, nil, nil
 }
 
-// buildFailed stands among the failing tests when a package's tests do not build,
-// or end before they say what failed.
+// buildFailed stands among the failing tests when a package's tests do not build, or end before
+// they name a failure.
 const buildFailed = "(the package)"
 
 // failingTests runs the tests of a package and names those that fail.

@@ -36,9 +36,8 @@ type judgedTrial struct {
 	Result   *beagle.Measurement `json:"result"`
 }
 
-// rates makes trials, or goes on with them: their journal is in a store of its
-// own that stays. The rates of all that is known are written where reports
-// take them from.
+// rates makes trials, or continues earlier ones from a journal that is kept. It writes all rates to
+// the file that reports read.
 func (l *lab) rates(ctx context.Context, itself, gains int) (*judged, error) {
 	home, err := keptFigures()
 	if err != nil {
@@ -65,7 +64,7 @@ func (l *lab) rates(ctx context.Context, itself, gains int) (*judged, error) {
 	return j, os.WriteFile(filepath.Join(l.root, "internal", "bench", "rates.json"), append(text, '\n'), 0o644)
 }
 
-// keptFigures returns the directory of what was measured and is gone on with.
+// keptFigures returns the directory of results that a later run continues.
 func keptFigures() (string, error) {
 	cache, err := os.UserCacheDir()
 	return filepath.Join(cache, "beagle-figures"), err
@@ -101,8 +100,8 @@ func aa(ctx context.Context, l *lab) (*section, error) {
 	return s, nil
 }
 
-// leaning says whether the judge favours whom it calls the candidate, where
-// there is no difference.
+// leaning says whether the judge favours the version that it calls the candidate, where there is no
+// difference.
 func (j *judged) leaning() string {
 	var logs []float64
 	faster := 0
@@ -126,7 +125,7 @@ func (j *judged) leaning() string {
 		faster, len(logs))
 }
 
-// few says when a figure rests on fewer trials than it should.
+// few warns when a figure rests on fewer trials than it should.
 func (s *section) few(r beagle.Rate, full int) {
 	if r.Trials < full {
 		s.miss("%d of %d trials were made", r.Trials, full)
@@ -184,8 +183,8 @@ func row(name string, trials []judgedTrial) []string {
 	}
 }
 
-// together returns the ratio that trials measured on average, with twice its standard error: a
-// reference that is many times as long as a trial.
+// together returns the mean ratio of all trials, with twice its standard error: a reference that is
+// many times as long as a trial.
 func together(logs []float64) string {
 	mean, ss := 0.0, 0.0
 	n := float64(len(logs))

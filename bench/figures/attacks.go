@@ -20,14 +20,14 @@ type attack struct {
 	what  string
 	name  string
 	lines []string // what it prints of each thing it tries: "NAME: <nil>" is a success
-	count string   // or the number that it prints of what it got,
+	count string   // or the number that it prints of what it obtained,
 	most  int      // and how much of it is no success
 	ended []string // or the ends that stop it
 	limit sandbox.Limits
 }
 
-// attacks are those of a payload that other sandboxes were measured with, and
-// what our own walls are tried with beside it.
+// attacks are those of a payload that other sandboxes were measured with, and our own attacks on
+// our walls.
 var attacks = []attack{
 	{what: "connect by TCP", name: "network", lines: []string{"tcp"}},
 	{what: "send by UDP", name: "network", lines: []string{"udp"}},
@@ -64,19 +64,22 @@ var attacks = []attack{
 
 var profiles = []sandbox.Profile{sandbox.Run, sandbox.Fuzz, sandbox.Build, sandbox.Test}
 
-// attackTable lets this very program attack from inside of every sandbox.
+// attackTable lets this program itself attack from inside every sandbox.
 func attackTable(ctx context.Context, l *lab) (*section, error) {
+	// Open the victims.
 	host, err := l.openVictims()
 	if err != nil {
 		return nil, err
 	}
 	defer host.close()
+	// Write a row for each attack, and a column for each profile.
 	s := new(section)
 	head := []string{"attack"}
 	rows := make([][]string, len(attacks))
 	for i := range attacks {
 		rows[i] = []string{attacks[i].what}
 	}
+	// Try each attack in each sandbox, with namespaces and without.
 	for _, fallback := range []bool{false, true} {
 		box, err := sandbox.New(sandbox.Options{Fallback: fallback})
 		if err != nil {

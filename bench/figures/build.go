@@ -32,7 +32,8 @@ func firstBuild(ctx context.Context, l *lab) (*section, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list what beagle imports: %w", err)
 	}
-	// Packages first and the binary second, so that the linker's memory is not the compiler's.
+	// Build the packages first and the binary second, so that the linker's memory is not counted as
+	// the compiler's.
 	compiler, err := b.build(ctx, "packages", strings.Fields(string(imports))...)
 	if err != nil {
 		return nil, err
@@ -90,7 +91,7 @@ func (b *fromNothing) build(ctx context.Context, name string, args ...string) (p
 	return peakOf(c.ProcessState.SysUsage()), nil
 }
 
-// section holds the figures to the goals. Memory is in GB, the size in MB.
+// section compares the figures with the goals. Memory is in GB, the size in MB.
 func (b *fromNothing) section(compiler, linker, size float64) *section {
 	s := new(section)
 	all, packages := 0.0, 0

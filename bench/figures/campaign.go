@@ -42,7 +42,7 @@ func campaigns(ctx context.Context, l *lab) (*section, error) {
 	}
 	profile := filepath.Join(l.dir, "production.pprof")
 	err = download(ctx, fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", svc.address, seconds), profile)
-	svc.stop() // it would take the processor from what follows
+	svc.stop() // it would compete with the next steps for the processor
 	if err != nil {
 		return nil, err
 	}
@@ -68,6 +68,7 @@ func campaigns(ctx context.Context, l *lab) (*section, error) {
 
 // record captures calls of the function in a metricsd that beagle build made.
 func (l *lab) record(ctx context.Context, file string) error {
+	// Build metricsd with a probe.
 	program, socket := filepath.Join(l.dir, "metricsd-probe"), filepath.Join(l.dir, "probe.sock")
 	token := filepath.Join(l.dir, "token")
 	if err := os.WriteFile(token, []byte(rand.Text()), 0o600); err != nil {
@@ -78,6 +79,7 @@ func (l *lab) record(ctx context.Context, file string) error {
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("beagle build: %w\n%s", err, command.LastPart(string(out)))
 	}
+	// Start its agent, and wait for its socket.
 	inputs := filepath.Join(l.dir, "probed.sock")
 	agent := exec.CommandContext(ctx, program, "agent", "-http=", "-listen.udp=", "-listen.unixgram", inputs)
 	agent.Env = append(os.Environ(), "BEAGLE_PROBE_SOCKET="+socket, "BEAGLE_PROBE_TOKEN="+token, "BEAGLE_PROBE_RAW=1")
@@ -92,12 +94,14 @@ func (l *lab) record(ctx context.Context, file string) error {
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
+	// Send traffic to it.
 	traffic := exec.CommandContext(ctx, program, "load", "-shape", "narrow", "-network", "unixgram", "-address", inputs,
 		"-for", "1h")
 	if err := traffic.Start(); err != nil {
 		return err
 	}
 	defer func() { traffic.Process.Kill(); traffic.Wait() }()
+	// Capture calls.
 	capture := l.command(ctx, l.home("campaign"), "capture", "start", "--at", socket, "--token", token, "--for", "30s",
 		"--rate", "100", "--raw", "--follow", "--call-bytes", "8192", "--out", file, "-C",
 		filepath.Join(l.root, "metricsd"), alikeTarget)

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// A chart is a line chart with a logarithmic axis of candidates. It holds up
-// on light and on dark paper.
+// A chart is a line chart with a logarithmic axis of candidates. It is legible on light and on dark
+// paper.
 type chart struct {
 	title, unit string
 	series      []series
@@ -31,24 +31,28 @@ var colours = []string{"#2f6fb3", "#c2652a", "#3d8f5a", "#8a55a8", "#9a7d1e"}
 
 // svg draws the chart.
 func (c *chart) svg() string {
+	// Find the ranges of both axes.
 	lowX, highX, highY := math.Inf(1), 0.0, 0.0
 	for _, s := range c.series {
 		for i := range s.x {
 			lowX, highX, highY = min(lowX, s.x[i]), max(highX, s.x[i]), max(highY, s.y[i])
 		}
 	}
+	// Let the vertical axis end at a full step.
 	step := tick(highY)
 	highY = step * math.Ceil(highY/step)
 	x := func(v float64) float64 {
 		return left + (chartWidth-left-right)*(math.Log(v)-math.Log(lowX))/max(math.Log(highX)-math.Log(lowX), 1e-9)
 	}
 	y := func(v float64) float64 { return chartHeight - base - (chartHeight-base-top)*v/max(highY, 1e-9) }
+	// Draw the title.
 	var b strings.Builder
 	fmt.Fprintf(&b,
 		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %g" font-family="sans-serif" font-size="12" fill="#666">`+
 			"\n", chartWidth, chartHeight)
 	fmt.Fprintf(&b, `<text x="%g" y="20" font-size="14" font-weight="bold">%s</text>`+"\n", left,
 		html.EscapeString(c.title))
+	// Draw the vertical axis.
 	for v := 0.0; v <= highY*1.001; v += step {
 		fmt.Fprintf(&b,
 			`<line x1="%g" x2="%g" y1="%.1f" y2="%.1f" stroke="#8886"/><text x="%g" y="%.1f" text-anchor="end">%g</text>`+
@@ -56,11 +60,13 @@ func (c *chart) svg() string {
 	}
 	fmt.Fprintf(&b, `<text x="%g" y="%g" transform="rotate(-90 14 %g)" text-anchor="middle">%s</text>`+"\n", 14.0,
 		(top+chartHeight-base)/2, (top+chartHeight-base)/2, html.EscapeString(c.unit))
+	// Draw the horizontal axis.
 	for _, v := range c.series[0].x {
 		fmt.Fprintf(&b, `<text x="%.1f" y="%g" text-anchor="middle">%g</text>`+"\n", x(v), chartHeight-base+18, v)
 	}
 	fmt.Fprintf(&b, `<text x="%g" y="%g" text-anchor="middle">candidates</text>`+"\n", (left+chartWidth-right)/2,
 		chartHeight-8)
+	// Draw the series.
 	c.lines(&b, x, y)
 	return b.String() + "</svg>\n"
 }
@@ -85,7 +91,7 @@ func (c *chart) lines(b *strings.Builder, x, y func(float64) float64) {
 	}
 }
 
-// apart returns the nearest free place for a line of text, upwards or downwards.
+// apart returns the nearest free place for a line of text, up or down.
 func apart(taken []float64, want float64) float64 {
 	const height = 14
 	for d := 0.0; ; d++ {
@@ -115,7 +121,7 @@ func tick(high float64) float64 {
 	return 5 * p
 }
 
-// round takes off what adding up fractions left.
+// round removes the error of adding up fractions.
 func round(v float64) float64 { return math.Round(v*1e6) / 1e6 }
 
 // draw writes a chart into docs/plots and returns the Markdown that shows it.

@@ -122,7 +122,7 @@ func heldOut(ar *txtar.Archive) []byte {
 	return nil
 }
 
-// calls makes records of lines with bare arguments.
+// calls makes records of lines that hold bare arguments.
 func calls(lines []byte) []byte {
 	var b strings.Builder
 	for line := range strings.Lines(string(lines)) {
@@ -147,8 +147,8 @@ func unpack(dir string, files []txtar.File) error {
 	return nil
 }
 
-// judgeAll has beagle verify judge all, two at a time in stores of their own:
-// none is measured for its speed here.
+// judgeAll has beagle verify judge all, two at a time in stores of their own, without measuring
+// their speed.
 func (l *lab) judgeAll(ctx context.Context, list []*cheat) {
 	queue := make(chan *cheat)
 	var wg sync.WaitGroup
@@ -185,10 +185,10 @@ func (c *cheat) caughtBy() string {
 	return c.verdict.Stage
 }
 
-// beforeRunning are the checks that refuse a text.
+// beforeRunning are the checks that refuse a text before it runs.
 var beforeRunning = []string{"parse", "types", "scope", "policy", "compile"}
 
-// unexpected says what is wrong with a verdict, if anything.
+// unexpected says what is wrong with a verdict, or returns "".
 func (c *cheat) unexpected() string {
 	v := c.verdict
 	switch {
@@ -210,7 +210,7 @@ func (c *cheat) unexpected() string {
 	return ""
 }
 
-// about returns the name, and what it stands for in the list of the required ones.
+// about returns the name, and its place in the list of required cheats.
 func (c *cheat) about() string {
 	for _, r := range required {
 		if r.file == c.name {

@@ -17,8 +17,8 @@ const (
 	orchestrationGoal = 2.0  // milliseconds, and of the last tenth of 10,000 candidates too
 )
 
-// cost reads what runs say of themselves: those of the examples, for which the
-// goals are, those of the suite, and runs that grow.
+// cost reads the times that runs report: of the examples, which have goals, of the suite, and of
+// runs of growing length.
 func cost(ctx context.Context, l *lab) (*section, error) {
 	s := new(section)
 	for _, part := range []func(context.Context, *lab) error{s.exampleCost, s.suiteCost, s.budgetCost, s.growth} {
@@ -58,7 +58,7 @@ func perMinute(p beagle.Split) float64 {
 	return 60000 / each
 }
 
-// exampleCost holds the first example, a small function, to the goals.
+// exampleCost compares the first example, a small function, with the goals.
 func (s *section) exampleCost(ctx context.Context, l *lab) error {
 	results, err := l.evolveExamples(ctx)
 	if err != nil {
@@ -83,9 +83,10 @@ func (s *section) exampleCost(ctx context.Context, l *lab) error {
 	return nil
 }
 
-// suiteCost runs the suite's tasks once each, with a short measurement of the
-// finalists: that is not a candidate's cost.
+// suiteCost runs the suite's tasks once each. It measures the finalists briefly, since they are not
+// part of a candidate's cost.
 func (s *section) suiteCost(ctx context.Context, l *lab) error {
+	// Load the tasks, few of them if the run is quick.
 	tasks, err := suite.Load(filepath.Join(l.root, "suite", "tasks"))
 	if err != nil {
 		return err
@@ -95,6 +96,7 @@ func (s *section) suiteCost(ctx context.Context, l *lab) error {
 	}
 	var rows [][]string
 	candidates, seconds := 0, 0.0
+	// Search each task that rewriting applies to.
 	for _, t := range tasks {
 		if !t.Rewrites() {
 			continue
@@ -110,6 +112,7 @@ func (s *section) suiteCost(ctx context.Context, l *lab) error {
 		seconds += float64(r.Candidates) * (p.Build + p.Verify + p.Screen + p.Orchestration) / 1000
 		rows = append(rows, splitRow("`"+t.Name+"`", r))
 	}
+	// Report.
 	s.text += "\nThe suite, 60 candidates a task at most, rules only:\n\n" + table(splitHead, rows)
 	s.text += fmt.Sprintf("\nTogether %d candidates in %.0f s of searching: %.0f a minute.\n", candidates, seconds,
 		60*float64(candidates)/max(seconds, 1e-9))
@@ -125,12 +128,14 @@ func (s *section) budgetCost(ctx context.Context, l *lab) error {
 	if l.quick {
 		list = budgets[:2]
 	}
+	// Prepare a series for each part of a candidate's cost.
 	var rows [][]string
 	names := []string{"build", "verify", "screen", "orchestration"}
 	split, memory := make([]series, len(names)), series{name: "largest process"}
 	for i, n := range names {
 		split[i].name = n
 	}
+	// Search with each budget.
 	for _, n := range list {
 		r := new(beagle.Result)
 		home := l.home(fmt.Sprint("budget", n))
@@ -148,6 +153,7 @@ func (s *section) budgetCost(ctx context.Context, l *lab) error {
 		memory.x, memory.y = append(memory.x, float64(r.Candidates)), append(memory.y, peak)
 		rows = append(rows, append(row, fmt.Sprintf("%.0f", perMinute(p)), fmt.Sprintf("%.0f", peak)))
 	}
+	// Report, with charts.
 	s.text += "\nOne search (`NormalizeTagArbTagValue`) with growing budgets:\n\n"
 	s.text += table(
 		strings.Split("candidates|build, ms|verify, ms|screen, ms|orchestration, ms|candidates a minute|memory of "+
@@ -156,7 +162,7 @@ func (s *section) budgetCost(ctx context.Context, l *lab) error {
 		&chart{"Memory of a search", "MB", []series{memory}})
 }
 
-// draw adds charts; arguments are a name and a chart in turns.
+// draw adds charts. Its arguments alternate between a name and a chart.
 func (s *section) draw(l *lab, pairs ...any) error {
 	for i := 0; i < len(pairs); i += 2 {
 		text, err := l.draw(pairs[i].(string), pairs[i+1].(*chart))

@@ -13,9 +13,10 @@ import (
 	"github.com/beagle-go/beagle/internal/command"
 )
 
-// growth reads the benchmark of a search whose candidates are evaluated in no
-// time: what is left is the orchestration, up to 10,000 candidates.
+// growth reads the benchmark of a search whose candidates take no time to evaluate. So only the
+// orchestration is left, for up to 10,000 candidates.
 func (s *section) growth(ctx context.Context, l *lab) error {
+	// Run the benchmarks.
 	pattern := "Orchestration"
 	if l.quick {
 		pattern = "Orchestration/^(100|300|1000)$"
@@ -24,6 +25,7 @@ func (s *section) growth(ctx context.Context, l *lab) error {
 	if err != nil {
 		return err
 	}
+	// Collect the series of the charts and the rows of the table.
 	all, late, busy := series{name: "average"}, series{name: "last tenth"}, series{name: "processor time"}
 	heap, disk := series{name: "heap"}, series{name: "store"}
 	var rows [][]string
@@ -41,9 +43,11 @@ func (s *section) growth(ctx context.Context, l *lab) error {
 				fmt.Sprintf("%.2f", p["ms/late-candidate"]), fmt.Sprintf("%.2f", p["cpu-ms/candidate"]),
 				fmt.Sprintf("%.1f", p["heap-MB"]), fmt.Sprintf("%.1f", p["run-MB"])})
 	}
+	// Hold the longest search to the goals.
 	last := points[len(points)-1]
 	s.limit("orchestration of a candidate in the longest search, ms", last["ms/candidate"], orchestrationGoal)
 	s.limit("orchestration of its last candidates, ms", last["ms/late-candidate"], orchestrationGoal)
+	// Report.
 	s.text += "\nOrchestration alone, candidates that are evaluated in no time:\n\n"
 	s.text += table(
 		strings.Split("candidates|ms a candidate|ms a candidate, last tenth|processor time, ms a candidate|heap at "+
@@ -69,7 +73,7 @@ func (l *lab) searches(ctx context.Context, pattern string) ([]map[string]float6
 	return points, nil
 }
 
-// benchmarked returns the results of a benchmark, each by unit.
+// benchmarked returns the results of a benchmark by unit.
 func benchmarked(out []byte) []map[string]float64 {
 	var list []map[string]float64
 	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {

@@ -29,9 +29,9 @@ type moment struct {
 	most     time.Duration
 }
 
-// moments cover the whole of a run: the recording of the inputs, before which
-// there is no run to resume, the search, and the judgement of the finalists.
-// There are some more than asked for, since the last ones may come too late.
+// moments cover the whole of a run: the recording of the inputs, before which there is no run to
+// resume, the search, and the judgement of the finalists. There are more than needed, since the
+// last ones may come too late.
 func moments() []moment {
 	list := []moment{{"target", 0, 2 * time.Second}, {"record", 0, 3 * time.Second}, {"record", 0, 5 * time.Second},
 		{"corpus", 0, time.Second}}
@@ -43,7 +43,7 @@ func moments() []moment {
 		moment{"verify", 0, 2 * time.Second}, moment{"verify", 0, 500 * time.Millisecond})
 }
 
-// A casualty is a process that was killed.
+// A casualty is a killed process.
 type casualty struct {
 	moment  string
 	kept    int // verdicts in the store at that moment
@@ -53,8 +53,8 @@ type casualty struct {
 	verdict map[string]int64
 }
 
-// crash kills a run over and over, carries it to its end, and then lets an
-// undisturbed run start from the same inputs with the recorded verdicts.
+// crash kills a run repeatedly and lets it end. Then it starts an undisturbed run from the same
+// inputs with the recorded verdicts.
 func crash(ctx context.Context, l *lab) (*section, error) {
 	home, id := l.home("crash"), ""
 	var dead []casualty
@@ -125,6 +125,7 @@ func (l *lab) scratch() []string {
 
 func report(dead []casualty, end map[string]int64, disturbed, quiet *beagle.Result, replay *searchLog) *section {
 	s := new(section)
+	// Count what each kill cost.
 	var rows [][]string
 	for i := range dead {
 		d := &dead[i]
@@ -149,6 +150,7 @@ func report(dead []casualty, end map[string]int64, disturbed, quiet *beagle.Resu
 	}
 	s.text = table([]string{"killed", "verdicts in the store", "of them made again", "processes left behind",
 		"scratch files and directories left until the next start"}, rows) + "\n"
+	// Compare the run with an undisturbed one.
 	same := reflect.DeepEqual(trajectory(disturbed.Attempts), trajectory(quiet.Attempts))
 	if !same {
 		s.miss("the trajectory is not that of an undisturbed run: %s",
@@ -163,6 +165,7 @@ func report(dead []casualty, end map[string]int64, disturbed, quiet *beagle.Resu
 	if replay.Spent.Candidates > 0 {
 		s.miss("the undisturbed run evaluated %d candidates that the disturbed one had not", replay.Spent.Candidates)
 	}
+	// Report.
 	s.text += fmt.Sprintf("%d kills; %d candidates told to the search, none twice: %v. An undisturbed run from the "+
 		"same inputs with the recorded verdicts takes the same trajectory: %v; same winner: %v (%s, %s times as "+
 		"fast); candidates that it had to evaluate: %d.\n",
@@ -172,7 +175,7 @@ func report(dead []casualty, end map[string]int64, disturbed, quiet *beagle.Resu
 	return s
 }
 
-// trajectory returns the candidates that the search was told, in order.
+// trajectory returns the candidates whose feedback the search got, in order.
 func trajectory(trials []beagle.Attempt) []string {
 	out := make([]string, len(trials))
 	for i, t := range trials {
@@ -202,8 +205,8 @@ func repeated(trials []beagle.Attempt) string {
 	return ""
 }
 
-// verdicts tell of each verdict of a store what is another when it is made
-// again: how often it was written on a shelf, or when its file was.
+// verdicts maps each verdict of a store to a value that changes when it is made again: the number
+// of its lines on a shelf, or the time of its file.
 func verdicts(home string) map[string]int64 {
 	out := map[string]int64{}
 	filepath.WalkDir(filepath.Join(home, "cache", "evaluated"), func(path string, d fs.DirEntry, err error) error {
@@ -235,7 +238,7 @@ func shelved(path string, out map[string]int64) {
 	}
 }
 
-// onlyRun returns the ID of the run in a store; "" when none has got so far.
+// onlyRun returns the ID of the run in a store, or "" while there is none.
 func onlyRun(home string) (string, error) {
 	dirs, err := os.ReadDir(filepath.Join(home, "runs"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -253,8 +256,8 @@ func onlyRun(home string) (string, error) {
 	return "", nil
 }
 
-// leftovers returns the processes that live on in the lab's directories, a moment after beagle was
-// killed.
+// leftovers returns the processes that still run in the lab's directories, a moment after beagle
+// was killed.
 func (l *lab) leftovers() []string {
 	time.Sleep(time.Second)
 	var out []string

@@ -62,7 +62,7 @@ func example(ctx context.Context, l *lab) (*section, error) {
 	return s, nil
 }
 
-// optional shows a ratio that may not have been measured.
+// optional formats a ratio that may not have been measured.
 func optional(m *beagle.Measurement, of func(*beagle.Measurement) *beagle.Ratio) string {
 	if m == nil || of(m) == nil {
 		return "-"

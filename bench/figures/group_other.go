@@ -4,6 +4,5 @@ package main
 
 import "os/exec"
 
-// ownGroup does nothing where there are no process groups: only the command
-// itself is stopped.
+// ownGroup does nothing on systems without process groups: only the command itself is stopped.
 func ownGroup(*exec.Cmd) {}

@@ -24,8 +24,7 @@ import (
 // may be from its share in one that is ten times as long, in points.
 const maxOff = 2.0
 
-// leastCompared is the cumulative share in percent from which on a function is
-// compared.
+// leastCompared is the least cumulative share, in percent, of a function that is compared.
 const leastCompared = 0.5
 
 // enoughSamples determine a share of 50 % to 1.4 points, at 95 %. The goal is for the largest of
@@ -133,16 +132,18 @@ type service struct {
 	stop    func()
 }
 
-// startService builds metricsd, starts its agent, and sends it as much
-// as it takes from its own load generator on a Unix socket: shares are known
-// by the number of samples, so the service must be busy.
+// startService builds metricsd, starts its agent, and floods it from its own load generator through
+// a Unix socket. The number of samples decides how well shares are known, so the service must be
+// busy.
 func (l *lab) startService(ctx context.Context) (*service, error) {
+	// Build metricsd.
 	program := filepath.Join(l.dir, "metricsd")
 	build := exec.CommandContext(ctx, "go", "build", "-o", program, ".")
 	build.Dir, build.Stderr = filepath.Join(l.root, "metricsd"), os.Stderr
 	if err := build.Run(); err != nil {
 		return nil, fmt.Errorf("build metricsd: %w", err)
 	}
+	// Choose a free port for its pages.
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -150,6 +151,7 @@ func (l *lab) startService(ctx context.Context) (*service, error) {
 	address := listener.Addr().String()
 	listener.Close()
 	socket := filepath.Join(l.dir, "metricsd.sock")
+	// Start the agent.
 	ctx, cancel := context.WithCancel(ctx)
 	agent := exec.CommandContext(ctx, program, "agent", "-http", address, "-listen.udp=", "-listen.unixgram", socket)
 	agent.Dir, agent.Stderr = l.dir, os.Stderr
@@ -164,6 +166,7 @@ func (l *lab) startService(ctx context.Context) (*service, error) {
 		s.stop()
 		return nil, err
 	}
+	// Send traffic to it.
 	traffic := exec.CommandContext(ctx, program, "load", "-shape", "narrow", "-network", "unixgram", "-address",
 		socket, "-for", "1h")
 	traffic.Stderr = os.Stderr

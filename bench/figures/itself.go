@@ -12,8 +12,8 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// bestModule has functions that are at their best, with tests, and for each
-// function a file that declares the same again in other words.
+// bestModule has functions that no rewrite improves, with tests. For each function it has a file
+// that declares the same in other words.
 //
 //go:embed testdata/best.txtar
 var bestModule []byte
@@ -27,14 +27,14 @@ type trial struct {
 	verdict  *beagle.Verdict
 }
 
-// best unpacks the module.
+// best unpacks the module of such functions.
 func (l *lab) best() (string, error) {
 	dir := filepath.Join(l.dir, "best")
 	return dir, unpack(dir, txtar.Parse(bestModule).Files)
 }
 
-// trials judges functions against themselves: the same machine code from a
-// text that differs, so that nothing is noticed before it is measured.
+// trials judges functions against themselves. The texts differ and the machine code is the same, so
+// nothing shows this before the measurement.
 func (l *lab) trials(ctx context.Context) ([]trial, error) {
 	if len(l.against) > 0 {
 		return l.against, nil
@@ -62,12 +62,13 @@ func (l *lab) trials(ctx context.Context) ([]trial, error) {
 	return l.against, nil
 }
 
-// unbeatable are functions of the module that hand on to an assembly routine
-// of the standard library, or are two comparisons, or whose every instruction
-// waits for the one before it: to that one rewrites apply, and cannot help.
+// unbeatable are functions of the module that only call an assembly routine of the standard
+// library, that are two comparisons, or whose every instruction waits for the one before it.
+// Rewrites apply to the last kind, and cannot help.
 var unbeatable = []string{"Index", "Equal", "Clamp", "Hash"}
 
 func itself(ctx context.Context, l *lab) (*section, error) {
+	// Take the trials of functions against themselves.
 	list, err := l.trials(ctx)
 	if err != nil {
 		return nil, err
@@ -85,6 +86,7 @@ func itself(ctx context.Context, l *lab) (*section, error) {
 			[]string{"`" + t.function + "`", "itself in other words", string(t.verdict.Status),
 				optional(t.verdict.Final, func(m *beagle.Measurement) *beagle.Ratio { return &m.Corrected })})
 	}
+	// Search functions that no rewrite can improve.
 	for _, name := range unbeatable {
 		r := new(beagle.Result)
 		dir := filepath.Join(l.dir, "best")
@@ -99,13 +101,15 @@ func itself(ctx context.Context, l *lab) (*section, error) {
 			[]string{"`" + name + "`", fmt.Sprintf("evolve, %d versions", r.Candidates), string(r.Outcome),
 				interval(r.Best.Ratio)})
 	}
+	// Report.
 	s.text = table([]string{"function", "against", "verdict", "measured ratio"}, rows)
 	s.text += fmt.Sprintf("\n%d of %d trials of a function against itself were not accepted.\n", refused, len(list))
 	return s, nil
 }
 
-// noise shows what is measured when there is no difference.
+// noise shows the measured ratios where there is no difference.
 func noise(ctx context.Context, l *lab) (*section, error) {
+	// Count the intervals that hold 1.
 	list, err := l.trials(ctx)
 	if err != nil {
 		return nil, err
@@ -123,6 +127,7 @@ func noise(ctx context.Context, l *lab) (*section, error) {
 		if m.Train.Low <= 1 && m.Train.High >= 1 {
 			covered++
 		}
+		// Add the control, held-out inputs and processes apart.
 		row := []string{"`" + t.function + "`", interval(m.Train)}
 		for _, of := range []func(*beagle.Measurement) *beagle.Ratio{
 			func(m *beagle.Measurement) *beagle.Ratio { return m.Control },
@@ -133,6 +138,7 @@ func noise(ctx context.Context, l *lab) (*section, error) {
 		}
 		rows = append(rows, append(row, fmt.Sprint(len(m.Layouts)), fmt.Sprintf("%.3g", m.Baseline.Nanos)))
 	}
+	// Report.
 	s.text = table(
 		strings.Split("function|against itself|control: its copy|held-out inputs|processes apart|layouts|ns a call",
 			"|"), rows)

@@ -55,7 +55,7 @@ func emptyLab(ctx context.Context) (*lab, error) {
 
 func (l *lab) close() { os.RemoveAll(l.dir) }
 
-// home returns a store of its own for a purpose.
+// home returns a store that serves one purpose.
 func (l *lab) home(name string) string { return filepath.Join(l.dir, "home-"+name) }
 
 // called is a call of beagle. Everything that it starts names the lab's directory in its path, so
@@ -166,7 +166,7 @@ func interval(r beagle.Ratio) string {
 	return fmt.Sprintf("%s (%s to %s)", digits(r.Point), digits(r.Low), digits(r.High))
 }
 
-// digits returns a ratio in as many digits as it deserves.
+// digits formats a ratio with as many digits as its size needs.
 func digits(x float64) string {
 	switch {
 	case x >= 1000:

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// TestWrapped checks that only running text is broken, at spaces, and within the linter's width.
+// TestWrapped checks that only running text is broken, at spaces, to the linter's width.
 func TestWrapped(t *testing.T) {
 	row := "| " + strings.Repeat("a cell | ", 20) + "\n"
 	prose := strings.Repeat("ein Wort mit ü ", 20) + "end"

@@ -30,10 +30,10 @@ type figure struct {
 	measure     func(context.Context, *lab) (*section, error)
 }
 
-// A section is a figure's result.
+// A section is the result of a figure.
 type section struct {
 	text   string   // Markdown
-	noGoal bool     // it only informs
+	noGoal bool     // it has no goal
 	missed []string // goals
 }
 
@@ -80,10 +80,11 @@ type opts struct {
 	trialsWanted int           // of aa and power, seeds of suite; 0 is as many as the goals ask for
 	rivals       int           // seeds of the suite's other strategies; 0 is as many
 	scenario     string        // of rollout: part of the names of those to simulate
-	until        time.Duration // aa, power, suite and models begin nothing new after so long; 0 is no limit
+	until        time.Duration // aa, power, suite and models begin nothing new after this time; 0 is no limit
 }
 
 func run() int {
+	// Read the flags and the names of figures.
 	var o opts
 	flag.BoolVar(&o.intoDocs, "write", false,
 		"also write the tables into docs/measurements.md, with plots, and the rates into internal/bench/rates.json")
@@ -101,6 +102,7 @@ func run() int {
 		usage()
 		return 2
 	}
+	// Open the lab, without a binary if no figure runs one.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	open := openLab
@@ -114,6 +116,7 @@ func run() int {
 	}
 	defer l.close()
 	l.opts = o
+	// Measure.
 	fmt.Fprintln(os.Stderr, "figures:", estimate(chosen, o.quick))
 	status := 0
 	for _, f := range chosen {
@@ -124,7 +127,7 @@ func run() int {
 	return status
 }
 
-// names takes flags wherever they stand and returns the other arguments.
+// names parses flags wherever they stand and returns the other arguments.
 func names(args []string) []string {
 	var out []string
 	for len(args) > 0 {
@@ -136,7 +139,7 @@ func names(args []string) []string {
 	return out
 }
 
-// estimate says how long it may take.
+// estimate says how long a run may take.
 func estimate(chosen []figure, quick bool) string {
 	minutes := 0
 	for _, f := range chosen {

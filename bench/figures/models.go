@@ -30,6 +30,7 @@ const (
 // expert's version, among nine bad ones. The model alone must find and confirm
 // it; rules alone and both together stand beside it.
 func models(ctx context.Context, l *lab) (*section, error) {
+	// Load the tasks that rewriting applies to.
 	tasks, err := suite.Load(filepath.Join(l.root, "suite", "tasks"))
 	if err != nil {
 		return nil, err
@@ -41,10 +42,12 @@ func models(ctx context.Context, l *lab) (*section, error) {
 		})
 	}
 	s := &section{}
+	// Search each of them with the model alone, with rules alone, and with both.
 	found, missing, err := l.ablations(ctx, tasks)
 	if err != nil {
 		return nil, err
 	}
+	// Report.
 	var rows [][]string
 	for i, t := range tasks {
 		rows = append(rows, ablated(&t, found[i], s))
@@ -60,8 +63,8 @@ func models(ctx context.Context, l *lab) (*section, error) {
 	return s, s.modelGrowth(ctx, l)
 }
 
-// ablations searches every task in the three ways, the model alone first, since
-// that is what has a goal. Found is of each task, by the ablation's name.
+// ablations searches every task in the three ways. The model alone comes first, since it has a
+// goal. Found counts each task, by the ablation's name.
 func (l *lab) ablations(ctx context.Context, tasks []suite.Task) (found []map[string]*scripted, missing int, _ error) {
 	found = make([]map[string]*scripted, len(tasks))
 	start := time.Now()
@@ -86,9 +89,8 @@ func (l *lab) ablations(ctx context.Context, tasks []suite.Task) (found []map[st
 	return found, missing, nil
 }
 
-// modelGrowth reads the benchmark of a search whose model answers at once and
-// whose candidates are evaluated in no time: what is left is the orchestration,
-// the scripted server's work included.
+// modelGrowth reads the benchmark of a search whose model answers at once and whose candidates take
+// no time to evaluate. So only the orchestration is left, with the scripted server's work.
 func (s *section) modelGrowth(ctx context.Context, l *lab) error {
 	pattern := "^BenchmarkModels$"
 	if l.quick {
@@ -112,8 +114,8 @@ func (s *section) modelGrowth(ctx context.Context, l *lab) error {
 	return nil
 }
 
-// ablate searches a task, unless the same code did before; nil when it is not to
-// begin.
+// ablate searches a task, or returns the result of an earlier run of the same code. It returns nil
+// if the time is over.
 func (l *lab) ablate(ctx context.Context, t *suite.Task, by ablation, late bool) (*scripted, error) {
 	replies, err := tenReplies(t)
 	if err != nil {
@@ -211,19 +213,18 @@ func (l *lab) search(
 	return out, err
 }
 
-// foundAt returns the number of the evaluation, from 1, that found a version of the model's to
-// behave like the original and to be faster, as far as the search measures; 0 when none did. Of the
-// bad replies none does.
+// foundAt returns the number of the evaluation, from 1, that first found a version of the model's
+// that behaves like the original and is faster, as far as the search measures; 0 when none did.
+// None of the bad replies is one.
 func (s *scripted) foundAt() int {
 	return 1 + slices.IndexFunc(s.Result.Attempts, func(t beagle.Attempt) bool {
-		// a busy machine's quick measurement may say nothing
+		// The quick measurement of a busy machine may be inconclusive.
 		good := t.Screen != nil && t.Screen.Low > 1 || s.confirmed() && t.Candidate == s.Result.Best.ID
 		return good && len(t.Steps) > 0 && t.Steps[len(t.Steps)-1].Mutator == "model"
 	})
 }
 
-// confirmed reports whether a model wrote the version that won, or what it
-// stands on.
+// confirmed reports whether the winner is a model's version, or descends from one.
 func (s *scripted) confirmed() bool {
 	return s.Result.Outcome == beagle.Improved &&
 		slices.ContainsFunc(s.Result.Best.Steps, func(step beagle.Step) bool { return step.Mutator == "model" })
@@ -237,9 +238,10 @@ func outcome(r *beagle.Result) string {
 		digits(r.Best.Ratio.High))
 }
 
-// tenReplies returns the expert's version and nine that bring nothing, in an order that hangs on
-// the task's name.
+// tenReplies returns the expert's version and nine without a gain, in an order that depends on the
+// task's name.
 func tenReplies(t *suite.Task) ([]llmtest.Reply, error) {
+	// Read the expert's version and the original.
 	expert, err := os.ReadFile(filepath.Join(t.Dir, t.Expert))
 	if err != nil {
 		return nil, err
@@ -248,6 +250,7 @@ func tenReplies(t *suite.Task) ([]llmtest.Reply, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Write nine bad replies.
 	fence := func(code string) string { return "This is faster.\n\n```go\n" + code + "\n```\n" }
 	texts := []string{
 		"The function is as fast as it can be.",
@@ -262,6 +265,7 @@ func tenReplies(t *suite.Task) ([]llmtest.Reply, error) {
 		fence("// Much faster now.\n" + whole),
 		fence(head + " { _ = " + strings.Repeat("(", 5000) + "1" + strings.Repeat(")", 5000) + "; panic(1) }"),
 	}
+	// Insert the good one at a place that the task's name decides.
 	h := fnv.New32a()
 	h.Write([]byte(t.Name))
 	texts = slices.Insert(texts, 1+int(h.Sum32()%8), fence(string(expert)))

@@ -9,10 +9,10 @@ import (
 	"github.com/beagle-go/beagle/suite"
 )
 
-// TestGoodAnswerAmongNineBad: one good answer among nine bad ones is found and confirmed: those
-// that do not parse, do not fit, do not compile, reach for what they must not, panic, hang or
-// change nothing neither stop the search nor cost more than they must. It searches as users do,
-// with the whole judgement, and is left to the night.
+// TestGoodAnswerAmongNineBad checks that one good answer among nine bad ones is found and
+// confirmed. The bad ones do not parse, do not fit, do not compile, reach for what is forbidden,
+// panic, hang or change nothing. They must neither stop the search nor cost more than they have to.
+// It searches as users do, with the whole judgement, so it runs at night.
 func TestGoodAnswerAmongNineBad(t *testing.T) {
 	if !sampletest.All() {
 		t.Skip("a whole search as users have it: .ci/night tries it, by -sample.all")

@@ -13,9 +13,9 @@ import (
 	"github.com/beagle-go/beagle/suite"
 )
 
-// How many mutants of a text are tried, spread evenly over all that the operators make. The
-// expert's texts have quick ways beside slow ones that do the same: leaving the quick way changes
-// nothing but the time. Many of their mutants are therefore equivalent, and they have no goal.
+// These bound the mutants of a text that are tried, spread evenly over all that the operators make.
+// The expert's texts have fast paths beside slow ones that do the same: leaving out the fast path
+// changes only the time. Many of their mutants are therefore equivalent, and they have no goal.
 const (
 	ofOriginal = 60
 	ofExpert   = 12
@@ -24,15 +24,16 @@ const (
 // mustReject is the share of the versions that behave differently.
 const mustReject = 0.99
 
-// A mutation is a text with its story.
+// A mutation is a mutant's text with its origin and outcome.
 type mutation struct {
 	task, from, what, text string
 	trial                  mutants.Result
 }
 
-// judgeMutants takes wrong versions of the suite's functions, of the ordinary
-// author's text and of the expert's, through the judge.
+// judgeMutants has the judge verify wrong versions of the suite's functions, made from the ordinary
+// author's text and from the expert's.
 func judgeMutants(ctx context.Context, l *lab) (*section, error) {
+	// Load the tasks.
 	tasks, err := suite.Load(filepath.Join(l.root, "suite", "tasks"))
 	if err != nil {
 		return nil, err
@@ -40,6 +41,7 @@ func judgeMutants(ctx context.Context, l *lab) (*section, error) {
 	s := new(section)
 	var rows [][]string
 	var all []mutation
+	// Make and judge the mutants of each task.
 	for _, t := range tasks {
 		list, err := l.mutate(ctx, &t)
 		if err != nil {
@@ -49,12 +51,14 @@ func judgeMutants(ctx context.Context, l *lab) (*section, error) {
 		rows = append(rows, append([]string{t.Name}, tallied(ordinary(list))...))
 		fmt.Fprintf(os.Stderr, "figures: %v\n%s", rows[len(rows)-1], survivors(list))
 	}
+	// Report the sums and the survivors.
 	rows = append(rows, append([]string{"**all**"}, tallied(ordinary(all))...))
 	experts := slices.DeleteFunc(slices.Clone(all), func(m mutation) bool { return m.from != "expert" })
 	rows = append(rows, append([]string{"experts' versions of all"}, tallied(experts)...))
 	s.text = table([]string{"task", "texts", "no version of the function", "same machine code", "rejected",
 		"let through", "of them equivalent", "rejected of those that differ"}, rows)
 	s.text += "\n" + byStage(all) + "\n" + survivors(all)
+	// Compare them with the goals.
 	different, rejected := share(ordinary(all))
 	if different < 300 && !l.quick {
 		s.miss("%d versions that differ, 300 are wanted", different)
@@ -65,13 +69,14 @@ func judgeMutants(ctx context.Context, l *lab) (*section, error) {
 	return s, nil
 }
 
-// ordinary leaves out what was made from the experts' versions.
+// ordinary leaves out the mutants of the experts' versions.
 func ordinary(list []mutation) []mutation {
 	return slices.DeleteFunc(slices.Clone(list), func(m mutation) bool { return m.from == "expert" })
 }
 
 // mutate makes and tries the mutants of a task.
 func (l *lab) mutate(ctx context.Context, t *suite.Task) ([]mutation, error) {
+	// Read the original and the expert's version.
 	f, err := mutants.Open(ctx, l.root, "./suite/tasks/"+t.Name+"."+t.Target,
 		filepath.Join(l.dir, "mutants-"+t.Name), time.Minute)
 	if err != nil {
@@ -82,6 +87,7 @@ func (l *lab) mutate(ctx context.Context, t *suite.Task) ([]mutation, error) {
 		return nil, err
 	}
 	var out []mutation
+	// Make the mutants of each, and have them judged.
 	for _, base := range []struct{ from, text string }{{"original", f.Source()}, {"expert", string(expert)}} {
 		list, err := l.chosen(t.Name, base.from, base.text)
 		if err != nil {
@@ -107,9 +113,10 @@ func (l *lab) mutate(ctx context.Context, t *suite.Task) ([]mutation, error) {
 	return out, nil
 }
 
-// chosen returns the mutants of a text that are tried: some of those that the operators make, and
-// all that were really made.
+// chosen returns the mutants of a text that are tried: a sample of those that the operators make,
+// and all real mistakes.
 func (l *lab) chosen(task, from, text string) ([]mutation, error) {
+	// Choose mutants evenly.
 	made, err := mutants.Make(text)
 	if err != nil {
 		return nil, err
@@ -127,6 +134,7 @@ func (l *lab) chosen(task, from, text string) ([]mutation, error) {
 		m := made[i*len(made)/n]
 		out = append(out, mutation{task: task, from: from, what: m.String(), text: m.Source})
 	}
+	// Add the real mistakes.
 	for _, h := range mutants.History {
 		if h.Task != task || from != "original" {
 			continue
@@ -140,8 +148,7 @@ func (l *lab) chosen(task, from, text string) ([]mutation, error) {
 	return out, nil
 }
 
-// share counts the versions that differ in what they do, and those of them
-// that were rejected.
+// share counts the versions that behave differently, and those of them that were rejected.
 func share(list []mutation) (different, rejected int) {
 	for _, m := range list {
 		switch m.trial.Status {
@@ -191,8 +198,7 @@ func byStage(list []mutation) string {
 	return "Rejected by: " + counts(by) + ".\n"
 }
 
-// survivors lists what was let through, with the argument where someone wrote
-// one down.
+// survivors lists the mutants that passed, each with the written argument for it, if there is one.
 func survivors(list []mutation) string {
 	var rows [][]string
 	for _, m := range list {

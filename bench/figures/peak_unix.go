@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// peakOf returns the memory of the largest of a process and those that it waited for, in bytes; 0
-// where the system does not say.
+// peakOf returns the peak memory of a process, or of the largest process that it waited for, in
+// bytes; 0 where the system does not report it.
 func peakOf(usage any) int64 {
 	u, ok := usage.(*syscall.Rusage)
 	switch {

@@ -78,11 +78,13 @@ func lossesToStop(l *lab, s *section) error {
 func harmsToStop(l *lab, s *section) error {
 	n := l.wanted(harmTrials, 10)
 	var rows [][]string
+	// Simulate each harm.
 	for _, scenario := range l.scenarios(simulate.Harms()) {
 		all, err := tryScenario(scenario, n)
 		if err != nil {
 			return err
 		}
+		// Count the requests that the candidate answered.
 		var exposed []float64
 		for _, o := range all {
 			exposed = append(exposed, o.Exposure.Requests)
@@ -91,6 +93,7 @@ func harmsToStop(l *lab, s *section) error {
 		shipped := simulate.Shipped(all)
 		rows = append(rows, []string{scenario.Name, fmt.Sprint(n), fmt.Sprint(shipped),
 			fmt.Sprintf("%.0f", quantile(exposed, 0.5)), fmt.Sprintf("%.0f", late), topCause(all)})
+		// Compare with the goals.
 		goal := exposureGoal
 		if scenario.Truth(0).Bursts {
 			goal = burstGoal
@@ -103,6 +106,7 @@ func harmsToStop(l *lab, s *section) error {
 			s.miss("%s: %.0f requests before it is rolled back, the goal is %d", scenario.Name, late, goal)
 		}
 	}
+	// Report.
 	s.text += "The candidate is faster and does harm; requests that it answered before it was rolled back:\n\n" +
 		table([]string{"harm", "rollouts", "shipped", "median", "95th percentile", "most frequent end"}, rows) + "\n"
 	return nil
@@ -143,13 +147,13 @@ func (l *lab) scenarios(all []simulate.Scenario) []simulate.Scenario {
 	return slices.DeleteFunc(all, func(s simulate.Scenario) bool { return !strings.Contains(s.Name, l.scenario) })
 }
 
-// tryScenario says on stderr that it has begun.
+// tryScenario logs the scenario on stderr and runs it.
 func tryScenario(s simulate.Scenario, n int) ([]simulate.Outcome, error) {
 	fmt.Fprintf(os.Stderr, "figures: rollout: %s, %d times\n", s.Name, n)
 	return s.Try(n, simulate.Usual)
 }
 
-// quantile returns the smallest value that a share of the values does not pass.
+// quantile returns the smallest value that at least the given share of the values does not exceed.
 func quantile(values []float64, share float64) float64 {
 	if len(values) == 0 {
 		return 0

@@ -28,9 +28,8 @@ type searchLog struct {
 	} `json:"spent"`
 }
 
-// strategies runs every strategy from the same inputs, the same profile and,
-// as far as they meet the same candidates, the same recorded verdicts: what
-// differs is the order in which candidates are tried.
+// strategies runs every strategy from the same inputs and the same profile. Where strategies meet
+// the same candidates they get the same recorded verdicts. So only the order of candidates differs.
 func strategies(ctx context.Context, l *lab) (*section, error) {
 	results, err := l.evolveExamples(ctx)
 	if err != nil {
@@ -61,6 +60,7 @@ func strategies(ctx context.Context, l *lab) (*section, error) {
 // compare summarises the strategies on one function. Half the gain is half of
 // what the best of all runs gained.
 func compare(function string, searches []string, logs map[string][]searchLog) [][]string {
+	// Find half of the best gain of all runs.
 	top := 1.0
 	for _, list := range logs {
 		for _, log := range list {
@@ -69,12 +69,14 @@ func compare(function string, searches []string, logs map[string][]searchLog) []
 	}
 	half := 1 + (top-1)/2
 	var rows [][]string
+	// Summarise the runs of each strategy.
 	for _, name := range searches {
 		var best, to, tried []float64
 		reached := 0
 		for _, log := range logs[name] {
 			best = append(best, bestAfter(log.Trials))
 			tried = append(tried, float64(len(log.Trials)))
+			// Find the first version with half the gain. A run without one counts as very late.
 			n := slices.IndexFunc(log.Trials, func(t beagle.Attempt) bool {
 				return t.Screen != nil && t.Screen.Point >= half
 			})
@@ -111,9 +113,9 @@ func median(xs []float64) float64 {
 	return sorted[len(sorted)/2]
 }
 
-// fork makes a run that starts where another one started: with its inputs, its
-// audit and its profile, but with nothing searched yet.
+// fork makes a run with another run's inputs, audit and profile, and an empty search.
 func fork(home, run, id string, change map[string]any) error {
+	// Copy the run's objects, with some fields changed.
 	from, to := filepath.Join(home, "runs", run), filepath.Join(home, "runs", id)
 	if err := os.MkdirAll(to, 0o755); err != nil {
 		return err
@@ -128,6 +130,7 @@ func fork(home, run, id string, change map[string]any) error {
 		if err != nil {
 			return err
 		}
+		// Keep numbers as they are written.
 		d := json.NewDecoder(strings.NewReader(string(text)))
 		d.UseNumber()
 		if err := d.Decode(&object); err != nil {
@@ -175,9 +178,10 @@ func entered(line, stage string) bool {
 	return len(fields) > 1 && fields[1] == stage
 }
 
-// until runs a command, and sends it a signal after it said that a stage began
-// and wait returned. It returns whether that ended it.
+// until runs a command. After the command has said that a stage began, and wait has returned, it
+// sends the command a signal. It returns whether that ended the command.
 func until(c *exec.Cmd, stage string, sig os.Signal, wait func(context.Context)) (bool, error) {
+	// Start the command, and read its messages.
 	stderr, err := c.StderrPipe()
 	if err != nil {
 		return false, err
@@ -191,6 +195,7 @@ func until(c *exec.Cmd, stage string, sig os.Signal, wait func(context.Context))
 	sent := false
 	for lines := bufio.NewScanner(stderr); lines.Scan(); {
 		fmt.Fprintln(&said, lines.Text())
+		// When the stage begins, wait and send the signal.
 		if !sent && entered(lines.Text(), stage) {
 			sent = true
 			go func() {
@@ -199,6 +204,7 @@ func until(c *exec.Cmd, stage string, sig os.Signal, wait func(context.Context))
 			}()
 		}
 	}
+	// The end by that signal is no error.
 	err = c.Wait()
 	var exit *exec.ExitError
 	if sent && errors.As(err, &exit) {

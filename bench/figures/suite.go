@@ -28,7 +28,7 @@ var searches = []string{"islands", "best-of-n", "rules-only-greedy"}
 type search struct{ strategy, rules string }
 
 // suiteSearches begin with the default strategy and all rules, whose figure stands beside the
-// experts'. The same with the default set leaves out the rules that fire on the suite alone.
+// experts'. The default set leaves out the rules that find places in the suite alone.
 var suiteSearches = []search{
 	{"islands", "all"}, {"islands", "default"}, {"best-of-n", "all"}, {"rules-only-greedy", "all"},
 }
@@ -40,9 +40,9 @@ func (s search) String() string {
 	return s.strategy
 }
 
-// ofSuite runs the suite with every strategy, several seeds each, or one with --quick. The result
-// of each task is kept, so that the hours may be spent in pieces; the strategies that the default
-// one is compared with may have fewer seeds.
+// ofSuite runs the suite with every strategy and several seeds, or with one seed under --quick. It
+// keeps the result of each task, so that the hours may be spread over several runs. The strategies
+// other than the default may have fewer seeds.
 func ofSuite(ctx context.Context, l *lab) (*section, error) {
 	n := l.wanted(suiteSeeds, 1)
 	tasks, err := suite.Load(filepath.Join(l.root, "suite", "tasks"))
@@ -51,11 +51,13 @@ func ofSuite(ctx context.Context, l *lab) (*section, error) {
 	}
 	var reports []*suite.Report
 	start, missing := time.Now(), 0
+	// Search each task with each strategy, until the time is over.
 	for i, search := range suiteSearches {
 		seeds := n
 		if i > 0 && l.rivals > 0 {
 			seeds = l.rivals
 		}
+		// Join the tasks' results into one report a strategy.
 		whole := &suite.Report{Strategy: search.String()}
 		for _, task := range tasks {
 			r, err := l.ofTask(ctx, search, task, seeds, l.until > 0 && time.Since(start) > l.until)
@@ -76,6 +78,7 @@ func ofSuite(ctx context.Context, l *lab) (*section, error) {
 	if len(reports) == 0 {
 		return nil, errors.New("no task was run: give it more time with --for")
 	}
+	// Report, and hold the default strategy to the goals.
 	s := &section{text: againstExperts(reports[0]) + "\n" + againstEachOther(reports)}
 	s.judge(reports[0])
 	if missing > 0 {
@@ -85,8 +88,8 @@ func ofSuite(ctx context.Context, l *lab) (*section, error) {
 	return s, nil
 }
 
-// ofTask runs a search on a task, with a store of its own so that its times
-// are its own, unless the same code did before; nil when it is not to begin.
+// ofTask searches for a task in a store of its own, or returns the result of an earlier run of the
+// same code. It returns nil if the time is over.
 func (l *lab) ofTask(
 	ctx context.Context, search search, task suite.Task, seeds int, late bool,
 ) (*suite.Report, error) {
@@ -96,8 +99,8 @@ func (l *lab) ofTask(
 	}, search.strategy, search.rules, textOf(task.Dir), seeds)
 }
 
-// keep fills a result unless the same code did so before for the same things; nil
-// when it did not and it is too late to begin.
+// keep fills a result by make, or from an earlier run of the same code on the same input. It
+// returns nil if there is none and no time is left.
 func keep[T any](l *lab, figure string, late bool, fill func(*T) error, of ...any) (*T, error) {
 	code, err := os.ReadFile(l.beagle)
 	if err != nil {
@@ -126,7 +129,7 @@ func keep[T any](l *lab, figure string, late bool, fill func(*T) error, of ...an
 	return r, errors.Join(os.MkdirAll(filepath.Dir(kept), 0o755), os.WriteFile(kept, text, 0o644))
 }
 
-// textOf returns all that a task's folder holds.
+// textOf returns the text of all files of a task's folder.
 func textOf(dir string) []string {
 	var out []string
 	filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -139,7 +142,7 @@ func textOf(dir string) []string {
 	return out
 }
 
-// judge holds the first strategy, which is the default, to the goals.
+// judge compares the first strategy, which is the default, with the goals.
 func (s *section) judge(r *suite.Report) {
 	if m := r.Means; m.OfExpert < expertsGoal {
 		s.miss("the geometric mean over %d tasks is %.0f %% of the experts', the goal %.0f %%", m.Tasks, 100*m.OfExpert,
@@ -157,7 +160,7 @@ func (s *section) judge(r *suite.Report) {
 	}
 }
 
-// againstExperts returns one strategy beside the experts.
+// againstExperts returns one strategy's row beside the experts'.
 func againstExperts(r *suite.Report) string {
 	var rows [][]string
 	for _, row := range r.Tasks {
@@ -185,7 +188,7 @@ func againstExperts(r *suite.Report) string {
 			r.Means.Tasks, digits(r.Means.Ratio), digits(r.Means.Expert), 100*r.Means.OfExpert)
 }
 
-// medianSteps returns the rewrites of the run that speaks for the row.
+// medianSteps returns the rewrites of the run whose ratio is the row's median.
 func medianSteps(row *suite.Row) string {
 	for _, run := range row.Runs {
 		if run.Ratio == row.Ratio {

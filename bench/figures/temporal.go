@@ -121,9 +121,10 @@ type fleetCost struct {
 	Same       bool      `json:"same"`
 }
 
-// orchestration lets candidates be evaluated in no time: what is left is the
-// price of the engine and of the search.
+// orchestration lets candidates take no time to evaluate. So only the engine and the search are
+// left.
 func (f *fleet) orchestration(ctx context.Context, s *section) error {
+	// Simulate a search with each strategy.
 	n := 10000
 	if f.quick {
 		n = 500
@@ -138,6 +139,7 @@ func (f *fleet) orchestration(ctx context.Context, s *section) error {
 			return fmt.Errorf("%d and %d readings of a search of %d candidates", len(c.Millis), len(c.Plain), n)
 		}
 		first, last := c.Millis[0], c.Millis[len(c.Millis)-1]
+		// Compare it with the goals and with the plain loop.
 		s.limit("orchestration of a candidate on Temporal, "+strategy+", ms", slices.Max(c.Millis), fleetGoal)
 		if last > flatGoal*first {
 			s.miss("%s: the last tenth takes %.1f ms a candidate, the first %.1f", strategy, last, first)
@@ -152,6 +154,7 @@ func (f *fleet) orchestration(ctx context.Context, s *section) error {
 			fmt.Sprintf("%.0f", float64(c.MostBytes)/1000), fmt.Sprint(c.MaxRSS >> 20), fmt.Sprint(c.Same),
 		})
 	}
+	// Print the table.
 	s.text += "Orchestration alone, candidates that are evaluated in no time, one worker, batches of 12:\n\n"
 	s.text += table(
 		strings.Split("strategy|candidates|ms a candidate, first tenth|worst tenth|last tenth|of it the search and "+
@@ -188,9 +191,10 @@ func (f *fleet) simulate(ctx context.Context, strategy string, n int) (*fleetCos
 	return cost, json.Unmarshal(out, cost)
 }
 
-// kills kills the worker and the server, in turns and at random moments of a
-// real run, and compares with the local driver.
+// kills kills the worker and the server, alternately and at random moments of a real run, and
+// compares the result with the local driver's.
 func (f *fleet) kills(ctx context.Context, s *section) error {
+	// Start a run on the fleet.
 	wanted, candidates := 20, 120
 	if f.quick {
 		wanted, candidates = 4, 24
@@ -211,6 +215,7 @@ func (f *fleet) kills(ctx context.Context, s *section) error {
 		}
 		done <- err
 	}()
+	// Kill the worker and the server until the run ends.
 	dead, kept, over, err := f.disturb(ctx, home, wanted, candidates, done)
 	if err != nil {
 		return err
@@ -220,6 +225,7 @@ func (f *fleet) kills(ctx context.Context, s *section) error {
 			return fmt.Errorf("the run that was disturbed: %w", err)
 		}
 	}
+	// Repeat the run with the local driver, from the same inputs and verdicts.
 	end := verdicts(home)
 	if err := fork(home, fleetName, "local", nil); err != nil {
 		return err
@@ -234,12 +240,14 @@ func (f *fleet) kills(ctx context.Context, s *section) error {
 	if err != nil {
 		return err
 	}
+	// Count the verdicts that were made again.
 	redone := 0
 	for name, made := range kept {
 		if end[name] != made {
 			redone++
 		}
 	}
+	// Compare the two runs.
 	same := reflect.DeepEqual(trajectory(disturbed.Attempts), trajectory(quiet.Attempts))
 	if !same {
 		s.miss("the trajectory is not that of the local driver: %s",
@@ -254,6 +262,7 @@ func (f *fleet) kills(ctx context.Context, s *section) error {
 	if quiet.Best.ID != disturbed.Best.ID {
 		s.miss("the local driver's winner is %s, not %s", quiet.Best.ID, disturbed.Best.ID)
 	}
+	// Report.
 	s.text += fmt.Sprintf("\nA run of %d candidates on a real function, `kill -9` of the worker %d times and of the "+
 		"server %d times: it ended with %s (%s times as fast). %d of %d verdicts that were in the store at a kill "+
 		"were made again. The local driver, from the same inputs with the same verdicts, takes the same trajectory: "+
@@ -263,9 +272,8 @@ func (f *fleet) kills(ctx context.Context, s *section) error {
 	return nil
 }
 
-// disturb kills in turns, so often while the search goes on, and returns the
-// verdicts that were in the store at the kills. over says that the run ended
-// meanwhile.
+// disturb kills alternately until the given number is reached or the search ends. It returns the
+// verdicts that were in the store at the kills. over reports whether the run ended meanwhile.
 func (f *fleet) disturb(
 	ctx context.Context, home string, wanted, candidates int, done chan error,
 ) (dead map[string]int, kept map[string]int64, over bool, err error) {

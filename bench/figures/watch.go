@@ -15,12 +15,13 @@ const (
 	hoursToFindMax = 60
 )
 
-// watched replays days of simulated profiles with changes that were put in.
+// watched replays days of simulated profiles with planted changes.
 func watched(ctx context.Context, l *lab) (*section, error) {
 	n := l.wanted(replays, 1)
 	s := new(section)
 	var rows [][]string
 	wrong, windows := 0, 0
+	// Replay each event, and count true and false findings.
 	for _, e := range watching.Events {
 		fmt.Fprintf(os.Stderr, "figures: watch: %s, %d times\n", e.Event, n)
 		found, wrongHere := 0, 0
@@ -39,6 +40,7 @@ func watched(ctx context.Context, l *lab) (*section, error) {
 			}
 			wrongHere += o.False
 		}
+		// Hold the event to its goals.
 		wrong, windows = wrong+wrongHere, windows+n*watching.Windows
 		rows = append(rows, watchRow(e.Event, e.Found, n, found, wrongHere, after))
 		if e.Found && float64(found) < foundGoal*float64(n) {
@@ -48,6 +50,7 @@ func watched(ctx context.Context, l *lab) (*section, error) {
 			s.miss("%s: found after %.0f windows", e.Event, late)
 		}
 	}
+	// Hold all false findings together to theirs.
 	rate := 1000 * float64(wrong) / float64(windows)
 	if rate > falseFindGoal {
 		s.miss("%.1f false findings in 1,000 windows, the goal is %.0f", rate, falseFindGoal)

@@ -53,7 +53,7 @@ type row struct {
 	Module   string          `json:"module"`
 	Function string          `json:"function"`
 	Corpus   string          `json:"corpus,omitempty"`  // why no record can hold its arguments; "" when one can
-	Refused  string          `json:"refused,omitempty"` // why it cannot be taken in place, either
+	Refused  string          `json:"refused,omitempty"` // why it cannot be taken in place either
 	Evidence *beagle.InPlace `json:"evidence,omitempty"`
 	Mutants  int             `json:"mutants"` // that compile
 	Rejected int             `json:"rejected"`
@@ -137,6 +137,7 @@ func one(ctx context.Context, o *options, module, function string) (*row, error)
 }
 
 func (r *row) take(ctx context.Context, o *options, dir, function string) error {
+	// Load the function, and say whether a corpus can hold its calls.
 	u, err := source.Load(ctx, source.Options{Dir: dir, Spec: function, InPlace: true})
 	if err != nil {
 		return err
@@ -144,6 +145,7 @@ func (r *row) take(ctx context.Context, o *options, dir, function string) error 
 	if u.Unrecordable != nil {
 		r.Corpus = u.Unrecordable.Error()
 	}
+	// Prepare a sandbox and a directory.
 	box, err := sandbox.New(sandbox.Options{})
 	if err != nil {
 		return err
@@ -153,6 +155,7 @@ func (r *row) take(ctx context.Context, o *options, dir, function string) error 
 		return err
 	}
 	defer files.Remove()
+	// Survey the tests, and choose a comparison.
 	p, err := inplace.New(ctx, u, box, filepath.Join(files.Path, "place"), nil)
 	if err != nil {
 		return err
@@ -164,6 +167,7 @@ func (r *row) take(ctx context.Context, o *options, dir, function string) error 
 	if err := p.Choose(ctx, sandbox.LastCPU()); err != nil {
 		return err
 	}
+	// Judge wrong versions, if wanted.
 	if r.Evidence = e; o.mutants == 0 {
 		return nil
 	}
@@ -173,12 +177,14 @@ func (r *row) take(ctx context.Context, o *options, dir, function string) error 
 
 // mutate judges wrong versions, all in one program.
 func (r *row) mutate(ctx context.Context, o *options, u *source.Unit, p *inplace.Place, env *verify.Env) error {
+	// Make mutants, and shuffle them by the seed.
 	made, err := mutants.Make(u.Target.Source)
 	if err != nil {
 		return err
 	}
 	rng := rand.New(rand.NewPCG(o.seed, uint64(len(made))))
 	rng.Shuffle(len(made), func(i, j int) { made[i], made[j] = made[j], made[i] })
+	// Choose those that the policy allows. Those that it refuses are rejected.
 	vs := []inplace.Version{{ID: "original", Source: u.Target.Source}}
 	var cs []beagle.Candidate
 	var what []string
@@ -202,11 +208,13 @@ func (r *row) mutate(ctx context.Context, o *options, u *source.Unit, p *inplace
 			r.By["policy"]++
 		}
 	}
+	// Build all in one program.
 	g, err := p.BuildStarting(ctx, vs)
 	if err != nil {
 		return err
 	}
 	defer g.Remove()
+	// Judge each.
 	for i, c := range cs {
 		if why := g.Failed[i+1]; why != "" {
 			continue

@@ -22,13 +22,13 @@ type search struct {
 // A tally counts a program's findings in replays of one event.
 type tally struct{ found, wrong int }
 
-// near bounds the distance of a true change point from its event.
+// near bounds the distance between a change point and its event that still counts as a find.
 const near = 6
 
-// learnt is the number of days that an hour's share is learned from.
+// learnt is the number of days from which programs learn the share of an hour.
 const learnt = 3
 
-// leastShare is that of functions whose share is looked at, by all programs.
+// leastShare is the least share of a function that is examined, by all programs.
 const leastShare = 0.005
 
 // ways are the preparations of a series for change points alone.
@@ -37,13 +37,13 @@ var ways = []struct {
 	season int // 0: shares as they are
 }{{"shares as they are", 0}, {"less the hour's mean over three days", 24}}
 
-// A played is one replay with what is looked for in it, by way.
+// A played is one replay with its searches, by way.
 type played struct {
 	event    simulate.Event
 	searches [2][]search
 }
 
-// changes has otava and package watch look at the same replays.
+// changes gives the same replays to otava and to package watch.
 func changes(ctx context.Context, o options) error {
 	var all []played
 	var asked []search

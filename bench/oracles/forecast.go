@@ -33,7 +33,7 @@ func models(o options, season int) ([]forecast.Model, error) {
 	return append(out, m), err
 }
 
-// forecasts tries all models from the same places of each series' past.
+// forecasts tries all models from the same points of each series' past.
 func forecasts(ctx context.Context, o options) error {
 	var all []series
 	if err := ask(ctx, o, "published", nil, &all); err != nil {
@@ -81,8 +81,8 @@ func forecasts(ctx context.Context, o options) error {
 	return nil
 }
 
-// compare returns errors over those of the seasonal naive model, in which both programs agree. They
-// are those of AutoETS, of our models, and of what Beagle would show, which is the seasonal naive
+// compare returns errors relative to the seasonal naive model, in which both programs agree: of
+// AutoETS, of our models, and of the forecast that Beagle would show, which is the seasonal naive
 // model where none is better.
 func compare(o options, s series, theirs map[string][][]float64) (ratios []float64, shown string, err error) {
 	all, err := models(o, s.Season)

@@ -18,8 +18,8 @@ const (
 	maxRate      = 4 << 20 // bytes a second at noon
 )
 
-// record runs metricsd under a load that goes up and down as over days. It samples what the process
-// costs and holds.
+// record runs metricsd under a load that rises and falls as over days, and samples the process's
+// costs and memory.
 func record(ctx context.Context, o options) ([]series, error) {
 	l, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {

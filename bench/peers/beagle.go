@@ -14,8 +14,8 @@ import (
 	"github.com/beagle-go/beagle/internal/llmtest"
 )
 
-// A binary is the command. It evaluates for real: it builds, verifies and measures. So its time for
-// a candidate does not measure what it adds to that; it counts that itself.
+// A binary is the command. It builds, verifies and measures for real. So its time for a candidate
+// says little about its overhead; it counts that itself.
 type binary struct{ path string }
 
 // result holds the part of the command's JSON that is read.
@@ -42,8 +42,9 @@ func module(dir string) error {
 	return errors.Join(copyFile(dir, "count.go.txt", "count.go"), copyFile(dir, "count_test.go.txt", "count_test.go"))
 }
 
-// run puts the command to a scenario.
+// run runs the command in a scenario.
 func (b binary) run(ctx context.Context, s scenario, dir string) (outcome, error) {
+	// Write the module, and start the model server.
 	if err := module(dir); err != nil {
 		return outcome{}, err
 	}
@@ -52,6 +53,7 @@ func (b binary) run(ctx context.Context, s scenario, dir string) (outcome, error
 		return outcome{}, err
 	}
 	defer server.Close()
+	// Search. If the scenario says so, kill the command halfway and resume the run.
 	began, left := time.Now(), 0
 	args := []string{"evolve", "-C", dir, "--model", "tester@" + server.URL() + "/v1", "--no-rules", "--seed", "1",
 		"--candidates", fmt.Sprint(s.n), "--budget-calls", fmt.Sprint(2 * s.n), "--measure", "2s", "--fuzz", "1s",
@@ -71,6 +73,7 @@ func (b binary) run(ctx context.Context, s scenario, dir string) (outcome, error
 	if err := b.start(ctx, s, dir, args, server, 0, &out); err != nil {
 		return outcome{}, err
 	}
+	// Read the outcome from the logs and the result.
 	o := fromLogs(s, server, nil)
 	o.wall, o.evals, o.again = time.Since(began), out.Candidates, 0
 	o.overhead = time.Duration(out.Split.Orchestration * float64(time.Millisecond))

@@ -16,12 +16,12 @@ import (
 )
 
 // The loop is Beagle's own search, client, reading of replies and journal, around an evaluator that
-// does nothing, as the peers get one here. If durable is set, each line of the journal is on the
-// disk before its content is used, and the search's state is saved as the driver does it, in a
-// twentieth of the time.
+// does nothing, like the one that the peers get here. If durable is set, each line of the journal
+// is on the disk before its content is used, and the search's state is saved as the driver does it,
+// in a twentieth of the time.
 type loop struct{ durable bool }
 
-// replied is a candidate from a reply.
+// replied is a candidate made from a reply.
 type replied struct {
 	proposal  evolve.Proposal
 	candidate beagle.Candidate
@@ -31,6 +31,7 @@ type replied struct {
 func (l loop) run(ctx context.Context, s scenario, dir string) (outcome, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.within)
 	defer cancel()
+	// Start the model server, and open the journal.
 	server, err := s.serve(golang)
 	if err != nil {
 		return outcome{}, err
@@ -45,6 +46,7 @@ func (l loop) run(ctx context.Context, s scenario, dir string) (outcome, error) 
 		return outcome{}, err
 	}
 	defer journal.Close()
+	// Start a search from the original.
 	original, err := files.ReadFile("files/count.go.txt")
 	if err != nil {
 		return outcome{}, err
@@ -66,10 +68,12 @@ func (l loop) run(ctx context.Context, s scenario, dir string) (outcome, error) 
 	root := beagle.NewCandidate(string(original), nil, nil)
 	r.sources[root.ID] = root.Source
 	r.search.Add(root, verdict(root.ID), nil)
+	// Run it.
 	began := time.Now()
 	if err := r.work(ctx); err != nil {
 		return outcome{}, err
 	}
+	// Read the outcome from the logs.
 	o := fromLogs(s, server, r.log)
 	o.wall = time.Since(began)
 	return o, nil
@@ -92,20 +96,22 @@ type loopRun struct {
 	log     []entry
 }
 
-// work keeps calls under way, twice as many as evaluations, and evaluates what
-// they bring.
+// work keeps twice as many calls as evaluations under way, and evaluates the replies.
 func (r *loopRun) work(ctx context.Context) error {
+	// Keep twice as many calls as evaluations under way.
 	calls, evals := 2*r.s.slots, r.s.slots
 	back, judged := make(chan replied), make(chan replied)
 	asking, judging := 0, 0
 	var waiting []replied
 	for {
+		// Ask for replies.
 		for asking < calls && len(waiting) < calls && r.search.CanCommission() {
 			for _, p := range r.search.AskModels(1) {
 				asking++
 				go func() { back <- r.ask(ctx, p) }()
 			}
 		}
+		// Evaluate waiting candidates.
 		for ; judging < evals && len(waiting) > 0; judging++ {
 			w := waiting[0]
 			waiting = waiting[1:]
@@ -114,6 +120,7 @@ func (r *loopRun) work(ctx context.Context) error {
 		if asking+judging == 0 {
 			return context.Cause(ctx)
 		}
+		// Take the next reply or evaluation, and tell the search.
 		select {
 		case w := <-back:
 			asking--
@@ -136,7 +143,7 @@ func (r *loopRun) work(ctx context.Context) error {
 	}
 }
 
-// known reports whether the candidate is there already, and takes it in.
+// known reports whether the candidate came before, and records it.
 func (r *loopRun) known(c beagle.Candidate) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -147,6 +154,7 @@ func (r *loopRun) known(c beagle.Candidate) bool {
 
 // ask has the model write a candidate. Request and reply are journaled.
 func (r *loopRun) ask(ctx context.Context, p evolve.Proposal) replied {
+	// Write the request to the journal before it is sent.
 	w := replied{proposal: p}
 	r.mu.Lock()
 	parent := r.sources[p.Parent]
@@ -163,12 +171,14 @@ func (r *loopRun) ask(ctx context.Context, p evolve.Proposal) replied {
 	if w.err = r.note(q); w.err != nil {
 		return w
 	}
+	// Send it, and write the reply to the journal before it is used.
 	if reply, w.err = r.client.Ask(ctx, q); w.err != nil {
 		return w
 	}
 	if w.err = r.note(reply); w.err != nil {
 		return w
 	}
+	// Make a candidate of the reply.
 	change, err := llm.Read(reply.Text)
 	if err == nil {
 		var source string
@@ -188,7 +198,7 @@ func (r *loopRun) note(v any) error {
 	return err
 }
 
-// evaluate does nothing, for as long as the scenario says.
+// evaluate sleeps for the scenario's time of an evaluation.
 func (r *loopRun) evaluate(w replied) {
 	r.mark("begin", w)
 	time.Sleep(r.s.eval)

@@ -91,7 +91,7 @@ func run(ctx context.Context, o options) error {
 			continue
 		}
 		used = append(used, s)
-		// In turns, so that a busy machine is busy for all.
+		// The programs take turns, so that other load on the machine falls on all.
 		for i := range o.runs {
 			for _, p := range programs {
 				if _, ok := p.program.(loop); ok && (s.kill || s.name == "hang") {
@@ -119,8 +119,9 @@ type named struct {
 	program
 }
 
-// programs installs and builds what is compared.
+// programs installs and builds the programs that are compared.
 func (o *options) programs(ctx context.Context) ([]named, error) {
+	// Install the peers.
 	wanted := func(name string) bool { return o.only == "" || slices.Contains(strings.Split(o.only, ","), name) }
 	if o.venv == "" && (wanted("OpenEvolve") || wanted("ShinkaEvolve")) {
 		o.venv = filepath.Join(o.dir, "venv")
@@ -133,6 +134,7 @@ func (o *options) programs(ctx context.Context) ([]named, error) {
 			}
 		}
 	}
+	// Build beagle.
 	if o.beagle == "" && wanted("Beagle") {
 		root, err := command.Root(ctx)
 		if err != nil {
@@ -142,6 +144,7 @@ func (o *options) programs(ctx context.Context) ([]named, error) {
 			return nil, err
 		}
 	}
+	// List the programs that were asked for.
 	var out []named
 	for _, p := range []named{{"OpenEvolve", openEvolve(o.venv)}, {"ShinkaEvolve", shinka(o.venv)},
 		{"loop", loop{}}, {"durable", loop{durable: true}}, {"Beagle", binary{o.beagle}}} {

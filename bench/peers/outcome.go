@@ -25,7 +25,7 @@ type outcome struct {
 	twice    int           // calls for replies that had arrived before, where that is known
 	again    int           // evaluations of what was evaluated before
 	rate     float64       // evaluations that end in a minute, between the first and the last
-	harmed   int           // replies without fault whose candidate never was evaluated to its end
+	harmed   int           // faultless replies whose candidate was not evaluated to its end
 	strays   int           // processes that outlived the run, or the kill
 	overhead time.Duration // for each candidate, as the program itself counts it
 	note     string
@@ -50,7 +50,7 @@ func readLog(path string) []entry {
 	return out
 }
 
-// fromLogs says what the server and the evaluator saw.
+// fromLogs derives the outcome from the logs of the server and the evaluator.
 func fromLogs(s scenario, server *llmtest.Server, log []entry) outcome {
 	calls := server.Calls()
 	o := outcome{wanted: s.n, calls: len(calls), overhead: -1, harmed: -1, twice: -1}
@@ -74,7 +74,7 @@ func fromLogs(s scenario, server *llmtest.Server, log []entry) outcome {
 		}
 	}
 	if n := len(ends) - s.slots; n > 0 {
-		// The first of every slot begin together; the rate is of what follows.
+		// The first evaluation of every slot begin together, so the rate counts the later ones.
 		slices.Sort(ends)
 		o.rate = float64(n) / (ends[len(ends)-1] - ends[s.slots-1]) * 60
 	}

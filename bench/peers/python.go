@@ -81,8 +81,9 @@ func shinka(venv string) peer {
 	}}
 }
 
-// run puts the peer to a scenario.
+// run runs the peer in a scenario.
 func (p peer) run(ctx context.Context, s scenario, dir string) (outcome, error) {
+	// Write the peer's files, and start the model server.
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return outcome{}, err
 	}
@@ -96,6 +97,7 @@ func (p peer) run(ctx context.Context, s scenario, dir string) (outcome, error) 
 		return outcome{}, err
 	}
 	defer server.Close()
+	// Run the peer. If the scenario says so, kill it halfway and resume it.
 	began := time.Now()
 	left := 0
 	note := ""
@@ -108,6 +110,7 @@ func (p peer) run(ctx context.Context, s scenario, dir string) (outcome, error) 
 	if err := p.start(ctx, s, dir, server, s.kill, 0); err != nil {
 		note = err.Error()
 	}
+	// Read the outcome from the logs.
 	o := fromLogs(s, server, readLog(filepath.Join(dir, "evals.jsonl")))
 	o.wall, o.strays, o.note = time.Since(began), left+sweep(dir), note
 	return o, nil
@@ -133,9 +136,10 @@ func (p peer) start(
 	})
 }
 
-// runLogged runs a command with its output in a file, and kills it, only
-// itself, when the condition comes true.
+// runLogged runs a command with its output in a file. When the condition comes true it kills that
+// process, and no child of it.
 func runLogged(cmd *exec.Cmd, log string, kill func() bool) error {
+	// Start the command with its output in the file.
 	f, err := os.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return err
@@ -146,6 +150,7 @@ func runLogged(cmd *exec.Cmd, log string, kill func() bool) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
+	// Wait for its end, or for the condition.
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
 	tick := time.NewTicker(5 * time.Millisecond)

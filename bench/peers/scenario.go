@@ -7,7 +7,7 @@ import (
 	"github.com/beagle-go/beagle/internal/llmtest"
 )
 
-// A scenario is one question that all programs are put to.
+// A scenario is one test that all programs run.
 type scenario struct {
 	name   string
 	n      int           // candidates to make
@@ -55,7 +55,7 @@ func scenarios(n int) []scenario {
 	}
 }
 
-// A language writes replies for those who evolve it.
+// A language writes replies for the programs that evolve it.
 type language string
 
 const (
@@ -85,8 +85,8 @@ func pythonCode(k kind) string {
 		"# EVOLVE-BLOCK-END\n", k.id, extra)
 }
 
-// goCode behaves as the original and is of its own machine code: very long
-// texts, which never come, take another way at a length of its own.
+// goCode behaves as the original and has machine code of its own: for very long texts, which never
+// come, it takes another path at a length of its own.
 func goCode(k kind) string {
 	hang := ""
 	if k.hang {

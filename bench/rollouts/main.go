@@ -32,7 +32,7 @@ type lab struct {
 	root, out string
 	ends      time.Time // nothing begins afterwards; zero for no end
 	one       bool      // end after one step
-	only      string    // part of the name of the functions of which proofs are wanted
+	only      string    // part of the name of the functions that are proven
 	say       func(format string, args ...any)
 }
 
@@ -53,6 +53,7 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) error {
+	// Read the flags.
 	f := flag.NewFlagSet("rollouts", flag.ContinueOnError)
 	n := f.Int("n", 20, "`number` of rollouts")
 	seed := f.Uint64("seed", 1, "draws what is rolled out")
@@ -67,6 +68,7 @@ func run(ctx context.Context, args []string) error {
 	if err := f.Parse(args); err != nil {
 		return err
 	}
+	// List the rollouts, or make them.
 	if *list {
 		for _, c := range draw(*n, *seed) {
 			fmt.Println(c)
@@ -87,7 +89,7 @@ func run(ctx context.Context, args []string) error {
 	return l.rollouts(ctx, draw(*n, *seed))
 }
 
-// place finds the directories, and makes those of the results.
+// place finds the directories, and makes those for the results.
 func (l *lab) place(root, out string) (err error) {
 	if out == "" {
 		return errors.New("no directory is given: name one with -out")
@@ -120,7 +122,7 @@ func (l *lab) file(names ...string) string {
 // over reports whether nothing new may begin.
 func (l *lab) over() bool { return !l.ends.IsZero() && time.Now().After(l.ends) }
 
-// stepped ends the run after a step, if that was asked for.
+// stepped ends the run after a step, if a flag says so.
 func (l *lab) stepped() {
 	if l.one {
 		l.ends = time.Now()

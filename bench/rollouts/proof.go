@@ -35,9 +35,9 @@ const (
 type prediction struct {
 	Steps   int                   `json:"steps"` // that are done
 	Target  string                `json:"target"`
-	Cum     float64               `json:"cum"` // share of the service in the function and below
+	Cum     float64               `json:"cum"` // share of the service in the function and its callees
 	Samples float64               `json:"samples"`
-	Calls   string                `json:"calls"` // what was captured, in the command's words
+	Calls   string                `json:"calls"` // the captured calls, in the command's words
 	Shadow  string                `json:"shadow"`
 	Status  beagle.Status         `json:"status"` // of the judge
 	Ratio   beagle.Ratio          `json:"ratio"`
@@ -49,6 +49,7 @@ type prediction struct {
 
 // proofs predicts what each faster version saves, rolls it out for long, and prints both.
 func (l *lab) proofs(ctx context.Context, blocks int) error {
+	// Build the programs, and read earlier proofs.
 	if err := l.prepare(ctx); err != nil {
 		return err
 	}
@@ -57,6 +58,7 @@ func (l *lab) proofs(ctx context.Context, blocks int) error {
 		return err
 	}
 	predicted := map[int]*prediction{}
+	// Predict what each version saves.
 	for i, t := range targets {
 		if !strings.Contains(t.name, l.only) {
 			continue
@@ -64,6 +66,7 @@ func (l *lab) proofs(ctx context.Context, blocks int) error {
 		if predicted[i], err = l.predicted(ctx, t); err != nil {
 			return fmt.Errorf("%s: %w", t.spec, err)
 		}
+		// Prove it in a rollout, unless that is done or the time is over.
 		if _, ok := proven[i+1]; ok || predicted[i] == nil {
 			continue
 		}
@@ -83,20 +86,22 @@ func (l *lab) proofs(ctx context.Context, blocks int) error {
 		proven[i+1] = *o
 		l.stepped()
 	}
+	// Print both.
 	printProofs(predicted, proven)
 	return nil
 }
 
-// proofPlan never ships, so that all blocks are measured.
+// proofPlan never ships, so all blocks are measured.
 func proofPlan(service string, blocks int) rollout.Plan {
 	p := plan(service, blocks)
 	p.Ramp, p.StepBlocks, p.Horizon, p.LeastGain = []float64{0.33}, blocks, blocks, 0.9
 	return p
 }
 
-// predicted reads a prediction that was made, or makes it; nil when there is no time left.
+// predicted reads an earlier prediction or makes one; nil when there is no time left.
 func (l *lab) predicted(ctx context.Context, t target) (*prediction, error) {
 	name := t.name + ".prediction.json"
+	// Read an earlier prediction, which may be incomplete.
 	p := &prediction{Target: t.spec}
 	data, err := os.ReadFile(l.file(name))
 	if err == nil {
@@ -105,6 +110,7 @@ func (l *lab) predicted(ctx context.Context, t target) (*prediction, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
+	// Take the steps that are left, and save the prediction after each.
 	for i, step := range []struct {
 		what string
 		do   func(context.Context, target, *prediction) error
@@ -125,6 +131,7 @@ func (l *lab) predicted(ctx context.Context, t target) (*prediction, error) {
 		}
 		l.stepped()
 	}
+	// Sum up the saving as a campaign does.
 	won := []campaign.Won{{Target: t.spec, Cum: p.Cum, Ratio: p.Ratio}}
 	p.Saving, _ = campaign.Sum(won, p.Samples, func(_, _ string) float64 { return 0 })
 	return p, nil
@@ -138,7 +145,7 @@ func (l *lab) write(name string, v any) error {
 	return os.WriteFile(l.file(name), text, 0o644)
 }
 
-// profile asks the plain service under load where its time goes.
+// profile profiles the plain service under load.
 func (l *lab) profile(ctx context.Context, t target, p *prediction) error {
 	kept := l.file("profiles-" + t.service)
 	if _, err := os.Stat(kept); err == nil { // of another function of the service
@@ -164,6 +171,7 @@ func (l *lab) profile(ctx context.Context, t target, p *prediction) error {
 func (p *prediction) read(dir string, t target) error {
 	p.Samples, p.Cum = 0, 0
 	name := strings.TrimPrefix(t.spec, ".")
+	// Add up the samples of all processor profiles.
 	err := filepath.WalkDir(dir, func(at string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.Contains(d.Name(), "cpu") {
 			return err
@@ -185,6 +193,7 @@ func (p *prediction) read(dir string, t target) error {
 		}
 		return nil
 	})
+	// Compute the share.
 	if err == nil && p.Cum == 0 {
 		err = fmt.Errorf("%s is in none of %.0f samples", t.spec, p.Samples)
 	}
@@ -267,9 +276,10 @@ func (l *lab) judge(ctx context.Context, t target, p *prediction) error {
 	return nil
 }
 
-// printProofs prints what was predicted beside what was proven, in savings of the service.
+// printProofs prints predicted beside proven savings of the service.
 func printProofs(predicted map[int]*prediction, proven map[int]outcome) {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 1, ' ', 0)
+	// Print the head of the table.
 	fmt.Fprintln(w,
 		"| function \t| share \t| times as fast \t| predicted \t| proven \t| placebo \t| proven / predicted "+
 			"\t| function, predicted \t| function, proven \t| blocks \t| load \t|")
@@ -279,9 +289,11 @@ func printProofs(predicted map[int]*prediction, proven map[int]outcome) {
 		if p == nil {
 			continue
 		}
+		// Print the prediction.
 		row := []string{"`" + path.Base(t.spec) + "`", percent(p.Cum), span(p.Ratio.Point, p.Ratio.Low, p.Ratio.High),
 			savings(p.Saving.Share, p.Saving.Low, p.Saving.High)}
 		inFunction := percent(1 - 1/p.Ratio.Point)
+		// Print the proof, if there is one.
 		if o, ok := proven[i+1]; ok {
 			cpu, function := o.standing(rollout.ServiceCPU), o.standing(rollout.FunctionTime)
 			placebo := "-"

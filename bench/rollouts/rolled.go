@@ -39,8 +39,8 @@ func (o outcome) shipped() bool {
 
 // plan returns a short plan: a rollout takes about a minute. Its margins are wider than those of
 // the default plan, which needs a thousand blocks to show that nothing is worse by half a percent.
-// The correlation of a hundred blocks that have none is up to 0.2 by chance. The agent allocates
-// when it closes a bucket, every ten seconds: a minute shows nothing of that.
+// A hundred uncorrelated blocks show a correlation of up to 0.2 by chance. The agent allocates when
+// it closes a bucket, every ten seconds: a minute shows nothing of that.
 func plan(service string, blocks int) rollout.Plan {
 	p := rollout.Plan{
 		Success: []rollout.Metric{rollout.FunctionTime, rollout.ServiceCPU},
@@ -59,7 +59,7 @@ func plan(service string, blocks int) rollout.Plan {
 // shortBlocks ends a rollout that shows nothing.
 const shortBlocks = 100
 
-// rollouts makes those that are not made yet, and prints all.
+// rollouts makes the missing rollouts, and prints all.
 func (l *lab) rollouts(ctx context.Context, all []rolled) error {
 	done, err := l.done("rollouts.jsonl")
 	if err != nil {
@@ -101,7 +101,7 @@ func (l *lab) rollOut(ctx context.Context, r rolled, p rollout.Plan, predicted s
 		return nil, err
 	}
 	defer s.stop()
-	if err := pause(ctx, 8*time.Second); err != nil { // until all names are known, and the heap has its size
+	if err := pause(ctx, 8*time.Second); err != nil { // until all names are known, and the heap has reached its size
 		return nil, err
 	}
 	text, err := json.Marshal(p)
@@ -161,7 +161,7 @@ func machineLoad() (load float64) {
 	return load
 }
 
-// done reads what earlier runs have kept, by index.
+// done reads the outcomes of earlier runs, by index.
 func (l *lab) done(name string) (map[int]outcome, error) {
 	all := map[int]outcome{}
 	f, err := os.Open(l.file(name))
@@ -198,13 +198,13 @@ func (l *lab) keep(name string, o *outcome) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// report prints a row for each rollout, and what they come to. A loss that shipped is an error.
+// report prints a row for each rollout, and the totals. A loss that shipped is an error.
 func report(all []rolled, done map[int]outcome) error {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 1, ' ', 0)
 	fmt.Fprintln(w, "| # \t| function \t| version \t| ended \t| blocks \t| requests on it \t| s \t| load \t"+
 		"| function-time \t| service-cpu \t| why \t|")
 	fmt.Fprintln(w, "|---\t|---\t|---\t|---\t|---\t|---\t|---\t|---\t|---\t|---\t|---\t|")
-	counts := map[string][2]int{} // made and shipped, by what is true of the version
+	counts := map[string][2]int{} // made and shipped, by the kind of version
 	made := 0
 	for _, r := range all {
 		o, ok := done[r.Index]

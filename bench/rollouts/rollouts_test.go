@@ -24,7 +24,8 @@ func testLab(t *testing.T) *lab {
 	return l
 }
 
-// TestTree: the edits fit today's metricsd, and every version of every function can be written.
+// TestTree checks that the edits fit today's metricsd, and that every version of every function can
+// be written.
 func TestTree(t *testing.T) {
 	l := testLab(t)
 	if err := l.copyTree(context.Background()); err != nil {
@@ -54,7 +55,8 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// TestDraw: a seed says all, a longer draw begins as a shorter one does, and all kinds come.
+// TestDraw checks that a seed determines the draw, that a longer draw begins as a shorter one does,
+// and that all kinds come.
 func TestDraw(t *testing.T) {
 	short, long := draw(20, 1), draw(200, 1)
 	kinds := map[string]int{}
@@ -74,7 +76,8 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// TestReport: what was kept is read again, and a version that is no gain must not have shipped.
+// TestReport checks that kept outcomes are read again, and that a version without a gain must not
+// have shipped.
 func TestReport(t *testing.T) {
 	l := testLab(t)
 	all := draw(20, 1)
@@ -102,7 +105,8 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestPlans: the plans are valid, and leave nothing to a default that the text does not say.
+// TestPlans checks that the plans are valid, and leave nothing to a default that the text does not
+// mention.
 func TestPlans(t *testing.T) {
 	for _, service := range []string{agent, intake} {
 		for _, p := range []rollout.Plan{plan(service, shortBlocks), proofPlan(service, 300)} {

@@ -30,7 +30,7 @@ const (
 // A service is a metricsd that runs under load.
 type service struct {
 	cmd   *exec.Cmd
-	dir   string // of its sockets, whose paths must be short, and of what it keeps
+	dir   string // of its sockets, whose paths must be short, and of its files
 	http  string
 	probe string
 	load  *exec.Cmd
@@ -38,8 +38,9 @@ type service struct {
 	posts sync.WaitGroup
 }
 
-// serve starts a service, and what sends to it.
+// serve starts a service and its load.
 func (l *lab) serve(ctx context.Context, kind, binary string) (_ *service, err error) {
+	// Stop everything if a step fails.
 	ctx, end := context.WithCancel(ctx)
 	s := &service{end: end}
 	defer func() {
@@ -47,6 +48,7 @@ func (l *lab) serve(ctx context.Context, kind, binary string) (_ *service, err e
 			s.stop()
 		}
 	}()
+	// Make a directory, and choose the addresses.
 	if s.dir, err = os.MkdirTemp("", "rollouts"); err != nil {
 		return nil, err
 	}
@@ -55,6 +57,7 @@ func (l *lab) serve(ctx context.Context, kind, binary string) (_ *service, err e
 		return nil, err
 	}
 	socket := filepath.Join(s.dir, "load")
+	// Start the service.
 	args := map[string][]string{
 		agent: {"agent", "-listen.udp=", "-listen.unixgram=" + socket, "-http=" + s.http, "-listen.cache=0"},
 		intake: {"intake", "-intake.http=" + s.http, "-intake.queue.dir=" + filepath.Join(s.dir, "queue"),
@@ -72,9 +75,11 @@ func (l *lab) serve(ctx context.Context, kind, binary string) (_ *service, err e
 		s.cmd = nil
 		return nil, err
 	}
+	// Wait until it answers.
 	if err := s.healthy(ctx); err != nil {
 		return nil, fmt.Errorf("%w: %s", err, l.lastWords(kind))
 	}
+	// Start its load.
 	if kind == intake {
 		s.postAll(ctx)
 		return s, nil
@@ -135,7 +140,7 @@ func (s *service) stop() {
 	os.RemoveAll(s.dir)
 }
 
-// Clients of the intake, and what they post.
+// Clients of the intake, and their requests.
 const (
 	clients  = 16
 	bodies   = 256
@@ -170,10 +175,10 @@ func (s *service) postAll(ctx context.Context) {
 	}
 }
 
-// verbatimKey is a key of which the intake keeps values as people wrote them.
+// verbatimKey is a key of which the intake keeps values unchanged.
 const verbatimKey = "commit message"
 
-// Tags as people write them by hand, who do not know the form that storage wants.
+// Tags as people write them who do not know the form that storage wants.
 var (
 	keys   = []string{"Team Name", "env", "Cost Center", "Kube Namespace", "Service Version", "owner", "Region & Zone"}
 	values = []string{"Payments API", "Web/Frontend + CDN", "eu-west-1 (b)", "Prod, blue", "v%d.4.%d+build", "R&D",

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// An edit makes a copy of metricsd tell of its requests.
+// An edit makes a copy of metricsd report its requests.
 type edit struct{ file, old, new string }
 
 const probeImport = `	"github.com/beagle-go/beagle/probe/rollout"` + "\n"
@@ -37,12 +37,14 @@ var edits = []edit{
 // tree returns the path of the copy of metricsd.
 func (l *lab) tree() string { return l.file("tree") }
 
-// copyTree makes the copy. An edit that does not fit once is an error: the source has changed.
+// copyTree makes the copy. An edit that does not fit exactly once is an error: the source has
+// changed.
 func (l *lab) copyTree(ctx context.Context) error {
 	from := filepath.Join(l.root, "metricsd")
 	if err := os.RemoveAll(l.tree()); err != nil {
 		return err
 	}
+	// Copy the files, without programs and pages.
 	err := filepath.WalkDir(from, func(at string, d fs.DirEntry, err error) error {
 		rel, _ := filepath.Rel(from, at)
 		switch {
@@ -64,11 +66,13 @@ func (l *lab) copyTree(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// Make the edits.
 	for _, e := range edits {
 		if err := e.apply(l.tree()); err != nil {
 			return err
 		}
 	}
+	// Let the copy find the repository's modules.
 	const module = "github.com/beagle-go/beagle/"
 	_, err = l.command(ctx, "edit", l.tree(), "go", "mod", "edit", "-require="+module+"probe@v0.0.0",
 		"-replace="+module+"probe="+filepath.Join(l.root, "probe"),
@@ -125,7 +129,7 @@ func (l *lab) command(ctx context.Context, name, dir, program string, args ...st
 	return out, err
 }
 
-// statusOf does what command does for programs whose exit status is an answer.
+// statusOf is command for programs whose exit status is an answer.
 func (l *lab) statusOf(ctx context.Context, name, dir, program string, args ...string) ([]byte, int, error) {
 	log, err := os.Create(l.file("logs", name+".log"))
 	if err != nil {
@@ -147,7 +151,7 @@ func (l *lab) statusOf(ctx context.Context, name, dir, program string, args ...s
 	return out.Bytes(), cmd.ProcessState.ExitCode(), nil
 }
 
-// gently has a program end by SIGINT, as Ctrl-C does, and by force when it does not.
+// gently ends a program by SIGINT, as Ctrl-C does, and by force if it does not end.
 func gently(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }

@@ -11,9 +11,10 @@ import (
 	"github.com/beagle-go/beagle/internal/verify"
 )
 
-// check reads versions and says which are no versions of their function. With
-// -policy the judge reads each of them too; nothing is run.
+// check reads versions and reports those that are no versions of their function. With -policy the
+// judge's policy reads each of them too. Nothing runs.
 func check(ctx context.Context, l *lab, f *flag.FlagSet, args []string) error {
+	// Read the flags and the versions.
 	set := f.String("set", "A", "a set of functions.txt (A, B), a function (A3) or a version (A3/name)")
 	policy := f.Bool("policy", false, "also count the versions that the judge's static policy refuses")
 	if err := f.Parse(args); err != nil {
@@ -30,6 +31,7 @@ func check(ctx context.Context, l *lab, f *flag.FlagSet, args []string) error {
 	units, judges := map[string]*source.Unit{}, map[string]*verify.Env{}
 	for _, v := range list {
 		counts[v.honest]++
+		// Load the function, once for all of its versions.
 		u := units[v.fn.name]
 		if u == nil {
 			dir, err := l.module(ctx, v.fn.module, v.fn.version)
@@ -42,12 +44,14 @@ func check(ctx context.Context, l *lab, f *flag.FlagSet, args []string) error {
 			}
 			units[v.fn.name], judges[v.fn.name] = u, &verify.Env{Unit: u, Dir: l.dir}
 		}
+		// Read the version.
 		text, err := expand(v.text, u.Target.Source, u.Target.Name)
 		if err == nil {
 			if _, problem := u.Reader.Parse(text); problem != nil {
 				err = fmt.Errorf("%s, line %d: %s", problem.Stage, problem.Line, problem.Message)
 			}
 		}
+		// Ask the policy about it.
 		if err == nil && *policy {
 			verdict, err := verify.Static(ctx, judges[v.fn.name], beagle.NewCandidate(text, nil, nil), nil)
 			if err != nil {
@@ -63,6 +67,7 @@ func check(ctx context.Context, l *lab, f *flag.FlagSet, args []string) error {
 			fmt.Printf("%s: %v\n", v.name, err)
 		}
 	}
+	// Report.
 	fmt.Printf("%d wrong and %d honest versions of %d functions\n", counts[false], counts[true], len(units))
 	if *policy {
 		fmt.Printf("the static policy refuses %d wrong and %d honest ones\n", refused[false], refused[true])

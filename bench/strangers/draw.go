@@ -51,6 +51,7 @@ func load(root, set string) ([]function, error) {
 // standard library. A function counts when it is of a size that a person can
 // rewrite, its package's tests name it, and Beagle takes it as a target.
 func draw(ctx context.Context, l *lab, f *flag.FlagSet, args []string) error {
+	// Read the flags and the modules.
 	seed := f.Uint64("seed", 14, "seed of the draw")
 	sets := f.String("sets", "A=16,B=8,M=60", "names and sizes of the sets to draw")
 	if err := f.Parse(args); err != nil {
@@ -63,10 +64,12 @@ func draw(ctx context.Context, l *lab, f *flag.FlagSet, args []string) error {
 	if err != nil {
 		return err
 	}
+	// Shuffle the modules by the seed.
 	rng := rand.New(rand.NewPCG(*seed, 1))
 	rng.Shuffle(len(modules), func(i, j int) { modules[i], modules[j] = modules[j], modules[i] })
 	d := &drawer{lab: l, rng: rng, modules: modules, packages: map[string]bool{}}
 	fmt.Printf("# go run ./bench/strangers draw -seed %d -sets %s\n", *seed, *sets)
+	// Draw the functions of each set.
 	for part := range strings.SplitSeq(*sets, ",") {
 		set, size, _ := strings.Cut(part, "=")
 		n, err := strconv.Atoi(size)
@@ -132,7 +135,7 @@ func (d *drawer) next(ctx context.Context) (*function, error) {
 	return nil, ctx.Err()
 }
 
-// tries bounds how many functions of a module are looked at.
+// tries bounds the functions of a module that are examined.
 const tries = 6
 
 func (d *drawer) from(ctx context.Context, m function, dir string) *function {

@@ -125,7 +125,7 @@ func copyStandard(ctx context.Context, to string) error {
 			if err := os.MkdirAll(dir, 0o755); err != nil {
 				return err
 			}
-			// A test in a package of its own must test the copy.
+			// A test in an external test package must test the copy.
 			text = bytes.ReplaceAll(text, []byte(`"`+p.ImportPath+`"`), []byte(`"example.com/std/`+p.ImportPath+`"`))
 			if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
 				return err

@@ -14,9 +14,10 @@ import (
 	"github.com/beagle-go/beagle/internal/verify"
 )
 
-// judgeMutants makes wrong versions of the drawn functions with operators, has
-// the judge look at them, and prints every survivor.
+// judgeMutants makes wrong versions of the drawn functions with operators, has the judge verify
+// them, and prints every survivor.
 func judgeMutants(ctx context.Context, l *lab, f *flag.FlagSet, args []string) error {
+	// Read the flags and the functions.
 	set := f.String("set", "M", "a set of functions.txt, or one function")
 	per := f.Int("per", 28, "mutants of each function that compile, drawn by the seed")
 	seed := f.Uint64("seed", 14, "seed of the choice")
@@ -31,6 +32,7 @@ func judgeMutants(ctx context.Context, l *lab, f *flag.FlagSet, args []string) e
 	if err != nil {
 		return err
 	}
+	// Judge the mutants of each function.
 	begin := time.Now()
 	total := map[mutants.Status]int{}
 	functions := 0
@@ -49,6 +51,7 @@ func judgeMutants(ctx context.Context, l *lab, f *flag.FlagSet, args []string) e
 		}
 		fmt.Fprintf(os.Stderr, "%s: %v\n", &fn, got)
 	}
+	// Report.
 	differ := total[mutants.Rejected] + total[mutants.Survived]
 	fmt.Printf("\n%d functions, %d mutants: %d the same machine code or read and equivalent, %d rejected, %d let "+
 		"through: %s of those that may differ are rejected\n",
@@ -90,7 +93,7 @@ func mutate(ctx context.Context, l *lab, fn function, per int, seed uint64) (map
 	return got, nil
 }
 
-// try has mutants judged, counts their fates and prints those that pass.
+// try has mutants judged, counts their outcomes and prints those that pass.
 func try(
 	ctx context.Context, fn *function, f *mutants.Function, made []mutants.Mutant, got map[mutants.Status]int,
 ) error {

@@ -43,8 +43,8 @@ type version struct {
 	err     error
 }
 
-// versions has the judge look at versions that people wrote, and prints how it
-// errs: wrong versions accepted, honest ones rejected.
+// versions has the judge verify versions that people wrote, and prints its errors: wrong versions
+// accepted, honest ones rejected.
 func versions(ctx context.Context, l *lab, f *flag.FlagSet, args []string) error {
 	set := f.String("set", "A", "a set of functions.txt (A, B), a function (A3) or a version (A3/name)")
 	tool := f.String("beagle", "", "the command to measure; the default builds the one of -root")
@@ -79,11 +79,13 @@ func abs(path string) string {
 }
 
 func readVersions(root, set, only string) ([]*version, error) {
+	// A set is a letter, a function, or a function and a version.
 	fnName, one, _ := strings.Cut(set, "/")
 	functions, err := load(root, fnName)
 	if err != nil {
 		return nil, err
 	}
+	// Read the versions of each function, and choose.
 	var out []*version
 	for _, fn := range functions {
 		if one != "" && fn.name != fnName {
@@ -133,8 +135,8 @@ func splitFlags(s string) (out []string) {
 	return out
 }
 
-// judgeAll gives the versions to the command, those of one function together,
-// so that inputs are recorded once. Each worker has a store of its own.
+// judgeAll gives all versions of a function to one command, so that inputs are recorded once. Each
+// worker has a store of its own.
 func judgeAll(ctx context.Context, l *lab, tool string, list []*version, at int, each bool) {
 	var groups [][]*version
 	key := func(v *version) string { return v.fn.name + " " + strings.Join(v.flags, " ") }
@@ -146,7 +148,7 @@ func judgeAll(ctx context.Context, l *lab, tool string, list []*version, at int,
 		}
 		groups[last] = append(groups[last], v)
 	}
-	for _, v := range list { // downloads one after the other
+	for _, v := range list { // one download at a time
 		if _, err := l.module(ctx, v.fn.module, v.fn.version); err != nil {
 			v.err = err
 		}
@@ -171,14 +173,16 @@ func judgeAll(ctx context.Context, l *lab, tool string, list []*version, at int,
 	wg.Wait()
 }
 
-// judge asks for the verdict on behaviour, and of wrong versions that pass for
-// the whole verdict: one that is not called faster is not accepted.
+// judge asks for the verdict on behaviour. For wrong versions that pass it asks for the whole
+// verdict: one that is not called faster is not accepted.
 func judge(ctx context.Context, l *lab, tool, home string, group []*version) {
+	// An error ends the whole group.
 	fail := func(err error) {
 		for _, v := range group {
 			v.err = errors.Join(v.err, err)
 		}
 	}
+	// Load the function, and write the candidate files.
 	fn := group[0].fn
 	dir, err := l.module(ctx, fn.module, fn.version)
 	if err != nil {
@@ -195,6 +199,7 @@ func judge(ctx context.Context, l *lab, tool, home string, group []*version) {
 			v.err = fmt.Errorf("%s: %w", v.name, err)
 		}
 	}
+	// ask judges versions with flags. A version without a verdict gets the command's error.
 	ask := func(group []*version, flags ...string) {
 		if len(group) == 0 {
 			return
@@ -208,6 +213,7 @@ func judge(ctx context.Context, l *lab, tool, home string, group []*version) {
 			}
 		}
 	}
+	// Judge the behaviour of all, and then the speed of wrong versions that pass.
 	ok := func(v *version) bool { return v.err == nil }
 	ask(only(group, ok), "--no-measure")
 	ask(only(group, func(v *version) bool { return ok(v) && !v.honest && v.verdict.OK() }), "--measure", "4s")
@@ -271,8 +277,8 @@ func runTool(ctx context.Context, tool, home, dir string, flags []string, group 
 	return nil
 }
 
-// passed reports whether the judge let a version through: a wrong one only
-// counts as accepted when it also counts as faster.
+// passed reports whether the judge accepted a version. A wrong one counts as accepted only if the
+// judge also calls it faster.
 func (v *version) passed() bool {
 	if v.honest {
 		return v.verdict.OK()
@@ -290,11 +296,12 @@ func (v *version) line() string {
 		v.cpu.Seconds(), reason)
 }
 
-// reportVersions prints totals, and every error of the judge with its story.
+// reportVersions prints totals, and every error of the judge with the version's first line.
 func reportVersions(list []*version) error {
 	var failed, wrong, accepted, quiet, honest, rejected int
 	stages := map[string]int{}
 	var cpu []float64
+	// Count the versions, and print each error of the judge.
 	for _, v := range list {
 		switch {
 		case v.err != nil || v.verdict == nil || v.verdict.Status == beagle.Invalid:
@@ -323,6 +330,7 @@ func reportVersions(list []*version) error {
 			stages[v.verdict.Stage]++
 		}
 	}
+	// Print the totals.
 	fmt.Printf("\n%d wrong versions: %d accepted (%s), %d more not seen but not called faster; rejected by %s\n",
 		wrong, accepted, percent(accepted, wrong), quiet, tally(stages))
 	fmt.Printf("%d honest versions: %d rejected (%s)\n", honest, rejected, percent(rejected, honest))
@@ -356,6 +364,7 @@ func tally(m map[string]int) string {
 //	//original as NAME       declares the original function here, under this name
 //	//edit "old" => "new"    the version is the original with this text exchanged, once
 func expand(text, original, target string) (string, error) {
+	// Read the lines: functions to declare, edits to make, and text.
 	var kept []string
 	edited := ""
 	for line := range strings.Lines(text) {
@@ -384,6 +393,7 @@ func expand(text, original, target string) (string, error) {
 			kept = append(kept, line)
 		}
 	}
+	// Without an edit the text is the candidate.
 	if edited == "" {
 		edited = strings.Join(kept, "")
 	}
@@ -407,8 +417,8 @@ func edit(s string) (was, is string, err error) {
 	return was, is, nil
 }
 
-// renamed returns the declaration of the original function under another name. Its calls of itself
-// follow.
+// renamed returns the declaration of the original function under another name, which its calls of
+// itself use too.
 func renamed(original, target, name string) (string, error) {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, "original.go", original, parser.SkipObjectResolution)

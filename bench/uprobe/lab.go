@@ -20,7 +20,7 @@ import (
 
 const token = "0123456789abcdef0123456789abcdef"
 
-// A lab is a service and the uprobes that look at it.
+// A lab is a service and the uprobes that observe it.
 type lab struct {
 	row    row
 	cmd    *exec.Cmd
@@ -31,10 +31,10 @@ type lab struct {
 	done   chan struct{}
 
 	attach, detach []float64 // nanoseconds
-	own            []float64 // percent of a core that this program took in a captured second
-	hit, copying   float64   // nanoseconds that a hit costs, and a recorded one more, as the server says
-	seen           float64   // share of the calls that pay that, in the mean
-	turns          bool      // less than all, by turns
+	own            []float64 // percent of a core that this program took in a second of capture
+	hit, copying   float64   // nanoseconds of a hit, and the extra ones of a recorded hit, as the server reports
+	seen           float64   // mean share of the calls that pay that
+	turns          bool      // only some of the calls, by turns
 	events         int
 }
 

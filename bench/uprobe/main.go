@@ -44,8 +44,8 @@ type row struct {
 	function string
 	rate     int // calls a second
 	start    *wire.Start
-	settle   int // seconds of a capture that are not measured
-	long     int // seconds that are
+	settle   int // seconds of a capture before measuring begins
+	long     int // seconds that are measured
 }
 
 func rows() []row {

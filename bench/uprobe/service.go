@@ -36,8 +36,8 @@ var (
 // beat is the time between bursts of calls.
 const beat = 10 * time.Millisecond
 
-// service calls a function at a rate for a second, each time that a line arrives, and answers with
-// the processor time that this took.
+// service calls a function at a given rate for a second each time a line arrives, and answers with
+// the processor time of that second.
 func service(function, calls string) {
 	rate, err := strconv.Atoi(calls)
 	if err != nil || rate < 100 {

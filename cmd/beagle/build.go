@@ -50,6 +50,7 @@ func init() { buildCommand.run = runBuild }
 
 // probeFlags takes --probe out of the go command's arguments.
 func probeFlags(args []string) (specs, rest []string, err error) {
+	// Take the functions out of the arguments, and refuse flags that the build sets itself.
 	for i := 0; i < len(args); i++ {
 		name, value, ok := strings.Cut(args[i], "=")
 		switch {

@@ -78,6 +78,7 @@ var captureVerbs = map[string]struct {
 
 // runCapture checks the verb and its arguments, reaches the processes and runs the verb.
 func runCapture(ctx context.Context, c *command, args []string, std stdio) (int, error) {
+	// Read the flags and the verb.
 	o := &captureFlags{std: std}
 	f := c.flags(std)
 	o.flags(f)
@@ -91,6 +92,7 @@ func runCapture(ctx context.Context, c *command, args []string, std stdio) (int,
 			Remedy: "give status, start, ask, pull or stop; 'beagle capture --help' shows examples"}
 	}
 	o.verb, o.rest = rest[0], rest[1:]
+	// Check the number of sites.
 	if n := len(o.rest); n < verb.least || n > verb.most {
 		return exitUsage, &beagle.UsageError{What: fmt.Sprintf("capture %s: %s given", o.verb, countOf(o.rest)),
 			Remedy: "'beagle capture --help' shows examples"}
@@ -99,6 +101,7 @@ func runCapture(ctx context.Context, c *command, args []string, std stdio) (int,
 		return exitUsage, &beagle.UsageError{What: fmt.Sprintf("--out with %d sites", len(o.rest)),
 			Remedy: "a corpus is of one function: name that one"}
 	}
+	// Reach the processes, and run the verb.
 	clients, end, err := o.reach(ctx)
 	if err != nil {
 		var usage *beagle.UsageError

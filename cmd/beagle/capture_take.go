@@ -152,6 +152,7 @@ func because(r *capture.Records) string {
 
 // captureAsk asks a question, and prints the share with its interval.
 func captureAsk(ctx context.Context, o *captureFlags, clients []*capture.Client) (int, error) {
+	// Ask for a while.
 	q := &capture.Question{
 		Site:    o.sites(o.rest[:1])[0],
 		Text:    o.rest[1],
@@ -166,6 +167,7 @@ func captureAsk(ctx context.Context, o *captureFlags, clients []*capture.Client)
 	if err != nil {
 		return exitNo, err
 	}
+	// Print the answer.
 	if o.json {
 		return exitOK, printJSON(o.std.out, sum)
 	}

@@ -146,6 +146,7 @@ func (l listFlag) Set(s string) error {
 // runEvolve reads the command line, runs the search here or on a server, and delivers the result.
 func runEvolve(ctx context.Context, c *command, args []string, std stdio) (int, error) {
 	spec, o := flow.Defaults(), evolveOptions{}
+	// Declare the flags of the search.
 	f := c.flags(std)
 	specFlags(f, &spec)
 	contractFlags(f, &spec)
@@ -166,6 +167,7 @@ func runEvolve(ctx context.Context, c *command, args []string, std stdio) (int, 
 			"default, suite and all; lift, which default and all include, is what the library has)")
 	f.BoolVar(&spec.NoLift, "no-lift", false, "do not look for pieces of the function that the library has")
 	// Flags that other verbs share.
+	// Read the command line.
 	models := modelOptions{}
 	models.flags(f, &spec.Models)
 	onFleet := fleetOptions{}
@@ -175,6 +177,7 @@ func runEvolve(ctx context.Context, c *command, args []string, std stdio) (int, 
 		return exitUsage, err
 	}
 	if spec.Target, err = oneTarget(rest); err != nil {
+		// Check the flags together.
 		return exitUsage, err
 	}
 	spec.Apply = o.apply

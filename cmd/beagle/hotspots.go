@@ -295,12 +295,14 @@ func readCalls(file string) (map[string]float64, error) {
 	}
 	calls := map[string]float64{}
 	line := 0
+	// Read one function a line, and skip comments.
 	for text := range strings.Lines(string(data)) {
 		line++
 		words := strings.Fields(text)
 		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
 			continue
 		}
+		// Refuse what is no number of calls.
 		n := -1.0
 		if len(words) == 2 {
 			if v, err := strconv.ParseFloat(words[1], 64); err == nil {

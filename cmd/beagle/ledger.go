@@ -124,6 +124,7 @@ func printLedger(out io.Writer, l ledger.Ledger) error {
 		_, err := fmt.Fprintln(out, "The ledger has no changes yet. 'beagle ledger --add FILE' adds them.")
 		return err
 	}
+	// Print a row for each change.
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "SHIPPED\tSERVICE\tFUNCTION\tPREDICTED\tPROVEN\tREVERTED")
 	for _, c := range l.Changes {
@@ -142,6 +143,7 @@ func printLedger(out io.Writer, l ledger.Ledger) error {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", c.Shipped, c.Service, function, savingPercent(c.Predicted),
 			proven, reverted)
 	}
+	// Print the sums of each service.
 	fmt.Fprintln(w, "\nSERVICE\tCHANGES\tREVERTED\tPREDICTED CORES\tPROVEN CORES")
 	for _, s := range l.Services {
 		fmt.Fprintf(w, "%s\t%d\t%d\t%.2f\t%.2f\n", s.Service, s.Changes, s.Reverted, s.Predicted, s.Proven)
@@ -149,6 +151,7 @@ func printLedger(out io.Writer, l ledger.Ledger) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
+	// Print how far predictions were off.
 	if e := l.Error; e.Changes > 0 {
 		fmt.Fprintf(out,
 			"\nPredictions of %d proven changes were off by %.0f %% (median); all proofs together are %+.0f %% of all "+

@@ -28,9 +28,9 @@ type shownBlock struct {
 	brief  bool     // see briefVariable
 }
 
-// TestReadme runs the commands that the READMEs show, in the root of the repository and with a home
-// of their own, and looks for the lines that they should print. Two markers are known, above a
-// block:
+// TestReadme runs the commands that the READMEs and docs/models.md show, in the root of the
+// repository and with a home of their own, and looks for the lines that they should print. Two
+// markers are known, above a block:
 //
 //	<!-- not run: REASON -->
 //	<!-- run with FLAGS for beagle evolve -->
@@ -48,9 +48,8 @@ func TestReadme(t *testing.T) {
 		t.Fatal(err)
 	}
 	env, brief := readmeEnv(t), !sampletest.OneIn(t, 3)
-	for _, name := range []string{"README.md", "suite/README.md", "suite/commits/README.md",
-		"bench/strangers/README.md",
-		"simd/README.md"} {
+	for _, name := range []string{"README.md", "docs/models.md", "suite/README.md", "suite/commits/README.md",
+		"bench/strangers/README.md", "simd/README.md"} {
 		for _, b := range shownBlocks(t, filepath.Join(root, name)) {
 			if b.notRun != "" {
 				continue

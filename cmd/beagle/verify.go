@@ -104,6 +104,7 @@ func worse(a, b int) int {
 // runVerify judges versions by hand, each as a search would judge its winner.
 func runVerify(ctx context.Context, c *command, args []string, std stdio) (int, error) {
 	spec := flow.Defaults()
+	// Declare the flags.
 	f := c.flags(std)
 	specFlags(f, &spec)
 	contractFlags(f, &spec)

@@ -113,6 +113,7 @@ func (m *monitor) standing(ctx context.Context, c watch.Config, trends map[strin
 	now time.Time) (out []watch.Finding) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
+	// Look at each objective: whether it burns now, and whether its trend will breach it.
 	for _, o := range m.objectives {
 		s := watch.SLO{Name: o.Name, Allowed: o.Allowed, Bad: map[string]float64{}}
 		for _, b := range watch.Burns {
@@ -131,6 +132,7 @@ func (m *monitor) standing(ctx context.Context, c watch.Config, trends map[strin
 	if m.settings == nil {
 		return out
 	}
+	// Look at the processors and at the cost, if there are limits.
 	limits, cores := m.settings.Watch, trends["cores"]
 	out = append(out, against(cores, watch.Limit{Name: "saturation", Kind: watch.Saturated, Over: 1,
 		Most: limits.Cores * cmp.Or(limits.Saturated, 0.8), Unit: "processors of an instance"})...)
@@ -277,6 +279,7 @@ func turns(dir string, now time.Time) ([]watch.Turn, error) {
 
 // printNext prints which services and functions are next.
 func (o *watchFlags) printNext() (int, error) {
+	// Read the turns from the store.
 	s, err := openStore()
 	if err != nil {
 		return exitNo, err
@@ -286,6 +289,7 @@ func (o *watchFlags) printNext() (int, error) {
 	if err != nil {
 		return exitNo, err
 	}
+	// Print them.
 	if o.asJSON {
 		return exitOK, printJSON(o.std.out, all)
 	}

@@ -33,7 +33,7 @@ type Agent struct {
 	sinks   []Sink
 	ending  atomic.Bool
 	now     func() time.Time
-	// containers is nil when the kernel is not to be asked.
+	// containers is nil when the kernel need not name senders.
 	containers *tagger.Containers
 	tags       *tags
 }
@@ -41,7 +41,7 @@ type Agent struct {
 // Sink takes every flush. Send must not block for long: the next flush waits.
 type Sink interface {
 	Send(aggregate.Flush)
-	// WantsEvents says whether it looks at a flush's events and checks; they are kept
+	// WantsEvents reports whether the sink reads a flush's events and checks. The agent keeps them
 	// only if a sink does.
 	WantsEvents() bool
 	// Own writes the sink's metrics about itself.
@@ -82,14 +82,15 @@ func (a *Agent) Reload(c config.Config) error {
 	return nil
 }
 
-// open opens what the configuration listens on. The agent is to stop at once where one of them
-// fails, rather than serve half of its senders.
+// open opens what the configuration listens on. If one socket fails, the agent stops at once rather
+// than serve half of its senders.
 func (a *Agent) open() error {
 	l := a.config.Listen
 	o := listen.Options{ReceiveBuffer: l.ReceiveBuffer, Credentials: a.containers != nil}
 	var err error
 	if l.UDP != "" {
-		// Workers share the port by a socket each, between which the kernel spreads the senders.
+		// Each worker has a socket on the shared port, and the kernel spreads the senders over the
+		// sockets.
 		if a.sockets, err = listen.OpenSpread(l.UDP, l.Workers, o); err != nil {
 			return err
 		}
@@ -116,9 +117,8 @@ func (a *Agent) open() error {
 	return nil
 }
 
-// checkBuffer tells the operator when the kernel gave less than was asked for:
-// the usual cause of drops, and silent otherwise. The kernel reports twice what
-// it was asked for, half of it for its own overhead.
+// checkBuffer warns when the kernel granted a smaller buffer than asked: the usual, silent cause of
+// drops. The kernel reports twice the size that it was asked for: half is for its own overhead.
 func (a *Agent) checkBuffer(s *listen.Socket) {
 	status, err := s.Status()
 	if want := uint64(a.config.Listen.ReceiveBuffer); err == nil && s.Network() == "udp" && status.Buffer/2 < want {
@@ -154,13 +154,13 @@ func (a *Agent) Addresses() map[string]string {
 	return m
 }
 
-// patience bounds requests under way at the end.
+// patience bounds requests under way when the agent stops.
 const patience = 2 * time.Second
 
-// Run works until ctx is done. Then it takes what the sockets hold, flushes the
-// open buckets to the sinks, and returns.
+// Run works until ctx is done. Then it reads what the sockets hold, flushes the open buckets to the
+// sinks, and returns.
 func (a *Agent) Run(ctx context.Context) error {
-	// All receivers are counted: at the end they must have read the last datagram before the drain.
+	// Count all receivers: at the end they must have read the last datagram before the drain.
 	var receivers sync.WaitGroup
 	for _, s := range a.sockets {
 		for range a.receiversOf(s) {
@@ -175,15 +175,15 @@ func (a *Agent) Run(ctx context.Context) error {
 		server = web.Serve(a.web, a.Handler())
 	}
 	a.log.Info("listening", "addresses", a.Addresses())
-	// Sources of tags come after the sockets: datagrams that arrive before the first list are taken
-	// without those tags, not lost.
+	// Start sources of tags after the sockets: datagrams that arrive before the first list lack
+	// those tags, but are not lost.
 	unfollow := a.follow()
 	defer unfollow()
 	a.flushUntil(ctx)
 
-	// The end goes from the outside in: no new bytes, then those that the kernel holds, then the
-	// buckets, which are sent although they are not full. The page stays up until then, for who
-	// asks how it ends.
+	// Stop from the outside in: first new bytes, then those that the kernel holds, then the
+	// buckets, which are sent although they are not full. The page stays up until then, so that one
+	// can see how it ends.
 	a.ending.Store(true)
 	for _, s := range a.sockets {
 		s.Stop()
@@ -198,7 +198,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	return errors.Join(err, listen.CloseAll(a.sockets))
 }
 
-// receiversOf returns how many goroutines receive from a socket: its share of the network's.
+// receiversOf returns how many goroutines receive from a socket: an equal share of the network's.
 func (a *Agent) receiversOf(s *listen.Socket) int {
 	sockets := 0
 	for _, other := range a.sockets {
@@ -209,7 +209,7 @@ func (a *Agent) receiversOf(s *listen.Socket) int {
 	return a.config.Listen.Workers / sockets
 }
 
-// receive works until the socket is stopped, and then takes what is left.
+// receive works until the socket is stopped, and then takes the datagrams that are left.
 func (a *Agent) receive(s *listen.Socket) {
 	w := a.Worker()
 	batch := listen.NewBatch(a.config.Listen.Batch, a.config.Listen.PacketSize)
@@ -219,12 +219,12 @@ func (a *Agent) receive(s *listen.Socket) {
 		if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, net.ErrClosed) {
 			break
 		}
-		if err != nil { // the kernel may report trouble that passes, such as want of memory
+		if err != nil { // the kernel may report temporary trouble, such as a lack of memory
 			a.log.Error("receive failed; going on", "socket", s.Address(), "error", err)
 			time.Sleep(100 * time.Millisecond)
 		}
 	}
-	// The socket is open still: a sender that is as fast as this would keep it filled for ever.
+	// The socket stays open: a fast sender could keep it full for ever.
 	for end := time.Now().Add(patience); time.Now().Before(end); {
 		n, err := s.Queued(batch)
 		if n == 0 || err != nil {
@@ -234,7 +234,7 @@ func (a *Agent) receive(s *listen.Socket) {
 	}
 }
 
-// batch takes n datagrams. One look at the clock is enough for all.
+// batch takes n datagrams, all with the same time.
 func (a *Agent) batch(w *Worker, b *listen.Batch, n int, origin string) {
 	now := a.now().Unix()
 	for i := range n {
@@ -245,7 +245,7 @@ func (a *Agent) batch(w *Worker, b *listen.Batch, n int, origin string) {
 	w.Settle(now)
 }
 
-// container returns that of a process, if the kernel is to be asked.
+// container returns the container of a process, or "" if the kernel need not be asked.
 func (a *Agent) container(pid int32, now int64) string {
 	if a.containers == nil {
 		return ""
@@ -253,8 +253,8 @@ func (a *Agent) container(pid int32, now int64) string {
 	return a.containers.Of(pid, now)
 }
 
-// serveStream takes frames from the connections until the stream closes. A frame that is refused
-// ends its connection, since where the next one begins is unknown; the others go on.
+// serveStream takes frames from the connections until the stream closes. A refused frame ends its
+// connection, since nobody knows where the next frame begins. The others go on.
 func (a *Agent) serveStream() {
 	open := func(pid int32) func([]byte) {
 		container := a.container(pid, a.now().Unix()) // a connection has one process at its other end

@@ -61,7 +61,7 @@ func runAgent(t *testing.T, c config.Config, sinks ...Sink) (*Agent, func()) {
 	return a, runOpened(t, a)
 }
 
-// runOpened runs an agent until the function that it returns is called.
+// runOpened runs an opened agent. The function that it returns stops it.
 func runOpened(t *testing.T, a *Agent) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)
@@ -185,7 +185,7 @@ func TestKernelDropsAreShown(t *testing.T) {
 	}
 }
 
-// sum is a sink that adds counts up.
+// sum is a sink that adds up counts.
 type sum struct {
 	mu    sync.Mutex
 	total float64
@@ -203,8 +203,8 @@ func (s *sum) Own(*expose.Page) {}
 
 func (s *sum) WantsEvents() bool { return false }
 
-// TestStopLosesNothing stops right after sending: what the sockets hold and what
-// the open bucket holds must come out.
+// TestStopLosesNothing stops right after sending, and expects what the sockets and the open bucket
+// hold.
 func TestStopLosesNothing(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("elsewhere a socket cannot be emptied without waiting")
@@ -254,8 +254,8 @@ func TestHealthAndProfiles(t *testing.T) {
 	}
 }
 
-// TestPagesAskForTheToken asks for each page with and without a token, of an agent that has one and
-// of one that has none, from another machine.
+// TestPagesAskForTheToken asks for each page from another machine, with and without a token, of an
+// agent that has one and of an agent that has none.
 func TestPagesAskForTheToken(t *testing.T) {
 	for _, token := range []string{"", "the-agents-token"} {
 		a := startAgent(t)
@@ -298,8 +298,8 @@ func TestRecentKeepsTheLast(t *testing.T) {
 	}
 }
 
-// TestSpreadWorkers has several senders at several workers: counts are exact, a gauge has the last
-// value of its sender, and the page shows one socket.
+// TestSpreadWorkers sends from several senders to several workers. It expects exact counts, a gauge
+// with the last value of its sender, and one socket on the page.
 func TestSpreadWorkers(t *testing.T) {
 	inShapes(t, func(t *testing.T, c config.Config) {
 		c.Listen.Workers = 3

@@ -11,11 +11,11 @@ import (
 	"github.com/beagle-go/beagle/metricsd/load"
 )
 
-// BenchmarkDatagram times what a worker does with a datagram: read its lines,
-// make the keys, aggregate. Packets are made beforehand, enough of them that
-// neither a packet nor the order of contexts is learned by heart; all contexts are
-// known before the clock starts, as in an agent that has run for a minute. Every 500,000
-// messages a bucket ends and is flushed, as at 50,000 messages a second.
+// BenchmarkDatagram times what a worker does with a datagram: read its lines, make the keys,
+// aggregate. It makes packets beforehand, and enough of them that the processor learns neither a
+// packet nor the order of contexts. All contexts are known before the clock starts, as in an agent
+// that has run for a minute. Every 500,000 messages a bucket ends and is flushed, as at 50,000
+// messages a second.
 func BenchmarkDatagram(b *testing.B) {
 	for _, contexts := range []int{1000, 60_000} {
 		for _, packet := range []int{0, 1432, 8192} {
@@ -68,8 +68,8 @@ func benchmarkDatagram(b *testing.B, shape load.Shape, cache int) {
 	}
 }
 
-// processorTime returns this process', in nanoseconds: other load disturbs it less than the
-// clock's.
+// processorTime returns the processor time of this process in nanoseconds: other load disturbs it
+// less than wall time.
 func processorTime(b *testing.B) int64 {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -78,8 +78,8 @@ func processorTime(b *testing.B) int64 {
 	return u.Utime.Nano() + u.Stime.Nano()
 }
 
-// BenchmarkContextBytes tells what a context of a count with ten tags takes on
-// the heap, when there are 100,000 of them, strings, maps and the cache of lines included.
+// BenchmarkContextBytes reports the heap that a context of a count with ten tags takes when there
+// are 100,000 of them: strings, maps and the cache of lines.
 func BenchmarkContextBytes(b *testing.B) {
 	for name, cache := range shapes {
 		b.Run(name, func(b *testing.B) { benchmarkContextBytes(b, cache) })

@@ -8,10 +8,9 @@ import (
 	"github.com/beagle-go/beagle/metricsd/aggregate"
 )
 
-// cache knows metric lines again by the bytes around their value, so that a line of which the like
-// was read before is not parsed, and its context not looked up. It keeps no bytes but a hash of
-// them, 64 bits of a keyed hash that nobody outside sees: a line that was never seen is mistaken
-// for one of 100,000 that were with a probability of 5e-15.
+// cache knows metric lines again by the bytes around their value, so that a repeated line is
+// neither parsed nor looked up. It keeps only a hash of them: 64 bits, with a key that nobody
+// outside sees. The probability that a new line is mistaken for one of 100,000 known ones is 5e-15.
 //
 // It is in front of the context's key and not in its place: the same tags in another order are
 // another place with the same handle. It is bounded. A new line goes to the first of its two sets
@@ -21,14 +20,14 @@ type cache struct {
 	sets   []cachedSet // as many as a power of two
 	most   int         // the bound of their number
 	filled int         // places that are in use
-	salt   uint64      // stands for everything else that decides on a line's context
-	rates  []float64   // those that lines have had; isSet is the first
+	salt   uint64      // stands for all other things that a line's context depends on
+	rates  []float64   // those that have ever had a line; isSet is the first
 }
 
-// cached holds the facts about a line.
+// cached holds the facts about a known line.
 type cached struct {
 	handle aggregate.Handle
-	rate   float64 // isSet for sets, of which it says nothing
+	rate   float64 // isSet for sets, whose rates it does not hold
 }
 
 // isSet marks a line whose value is no number.
@@ -36,18 +35,18 @@ const isSet = 0
 
 const placesPerSet = 3
 
-// cachedSet are the places that a line's hash leaves it, in the 64 bytes that a processor fetches
-// at a time. Those that are taken come first.
+// cachedSet holds the places for one hash of a line, in the 64 bytes that a processor fetches at a
+// time. Those that are taken come first.
 type cachedSet struct {
 	sums    [placesPerSet]uint64
 	handles [placesPerSet]aggregate.Handle
 	rates   [placesPerSet]uint8 // places in the cache's list
-	again   [placesPerSet]bool  // it was asked for since it came, or since it was last passed over
+	again   [placesPerSet]bool  // it was found since it came, or since it was last passed over
 	hand    uint8               // where the next new line goes
 	_       [64 - placesPerSet*(8+8+1+1) - 1]byte
 }
 
-// maxRates bounds the sample rates that are known: clients have one or two.
+// maxRates bounds the known sample rates: clients have one or two.
 const maxRates = 256
 
 // newCache makes a cache for at least the given number of lines. Its memory grows as they arrive.
@@ -60,7 +59,7 @@ func newCache(lines int) *cache {
 	return &cache{seed: maphash.MakeSeed(), sets: sets, most: most, rates: []float64{isSet, 1}}
 }
 
-// salted makes the next lines distinct by their sender.
+// salted makes lines of different senders differ.
 func (c *cache) salted(sender string) {
 	c.salt = 0
 	if sender != "" {
@@ -68,7 +67,7 @@ func (c *cache) salted(sender string) {
 	}
 }
 
-// sum returns what a line is known by, which is not 0: that is a free place.
+// sum returns the key of a line. It is never 0, which marks a free place.
 func (c *cache) sum(head, tail []byte) uint64 {
 	return max(1, bits.RotateLeft64(maphash.Bytes(c.seed, head), 1)^maphash.Bytes(c.seed, tail)^c.salt)
 }
@@ -88,13 +87,13 @@ func (c *cache) find(sum uint64) cached {
 	return cached{}
 }
 
-// homes returns the sets where a line can be. It is in the second only if the first was full.
+// homes returns the sets that may hold a line. It is in the second only if the first was full.
 func (c *cache) homes(sum uint64) (first, second *cachedSet) {
 	mask := uint64(len(c.sets) - 1)
 	return &c.sets[sum&mask], &c.sets[sum>>32&mask]
 }
 
-// place returns where in the set a line is, or -1.
+// place returns the index of a line in the set, or -1.
 func (s *cachedSet) place(sum uint64) int {
 	for i := range s.sums {
 		if s.sums[i] == sum {
@@ -104,7 +103,7 @@ func (s *cachedSet) place(sum uint64) int {
 	return -1
 }
 
-// ask returns what is at a place.
+// ask returns the entry at a place, and marks it as used.
 func (c *cache) ask(s *cachedSet, i int) cached {
 	if !s.again[i] { // memory that is written each time is slower to read
 		s.again[i] = true
@@ -115,8 +114,8 @@ func (c *cache) ask(s *cachedSet, i int) cached {
 // room reports whether a place is free.
 func (s *cachedSet) room() bool { return s.sums[placesPerSet-1] == 0 }
 
-// put enters what is known of a line, in its own place if it has one. One whose rate is a rate too
-// many stays unknown.
+// put enters the facts about a line, in its own place if it has one. A line with one rate too many
+// stays unknown.
 func (c *cache) put(sum uint64, known cached) {
 	rate := slices.Index(c.rates, known.rate)
 	if rate < 0 {
@@ -138,7 +137,7 @@ func (c *cache) put(sum uint64, known cached) {
 	c.enter(sum, known.handle, uint8(rate))
 }
 
-// enter gives a place to a line that has none.
+// enter gives a place to a new line.
 func (c *cache) enter(sum uint64, handle aggregate.Handle, rate uint8) {
 	home, second := c.homes(sum)
 	if !home.room() {
@@ -151,8 +150,8 @@ func (c *cache) enter(sum uint64, handle aggregate.Handle, rate uint8) {
 	home.sums[i], home.handles[i], home.rates[i] = sum, handle, rate
 }
 
-// next returns the place for a new line: a free one, or else the oldest that was not asked for
-// again. A line that it passes over must be asked for again to stay the next time.
+// next returns the place for a new line: a free one, or else the oldest that was not used again. A
+// line that is passed over stays only if it is used again before the next time.
 func (s *cachedSet) next() (i int) {
 	if s.room() {
 		return s.place(0)
@@ -166,7 +165,7 @@ func (s *cachedSet) next() (i int) {
 	}
 }
 
-// remake goes to another number of sets with the lines whose handles are to stay.
+// remake changes the number of sets and keeps the lines whose handles stay.
 func (c *cache) remake(sets int, stays func(aggregate.Handle) bool) {
 	old := c.sets
 	c.sets, c.filled = make([]cachedSet, sets), 0

@@ -14,8 +14,8 @@ import (
 
 const rounds = 500
 
-// TestRealClient sends with Datadog's Go client in its modes over every kind of
-// socket, and asks the page for what was sent: every sum must be exact.
+// TestRealClient sends with Datadog's Go client in its modes over every kind of socket, and reads
+// the sums from the page: each must be exact.
 func TestRealClient(t *testing.T) {
 	modes := map[string][]statsd.Option{
 		"default":        nil,
@@ -57,7 +57,7 @@ func testClient(t *testing.T, a *Agent, address string, options []statsd.Option)
 	client.ServiceCheck(&statsd.ServiceCheck{Name: "db", Status: statsd.Critical, Message: "gone"})
 	want := wantSeries()
 	waitFor(t, func() string { return missing("\n"+get(t, a, "/metrics"), want) })
-	waitFor(t, func() string { // again and again, for the end of a bucket may fall between
+	waitFor(t, func() string { // repeat it, since the end of a bucket may fall between
 		for i := range 40 {
 			client.Set("users", fmt.Sprint("u", i), nil, 1)
 		}
@@ -76,7 +76,8 @@ func testClient(t *testing.T, a *Agent, address string, options []statsd.Option)
 	}
 }
 
-// TestTelemetryOfTheClient waits for what the client says of itself every ten seconds.
+// TestTelemetryOfTheClient waits for the metrics that the client sends about itself every ten
+// seconds.
 func TestTelemetryOfTheClient(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the client takes ten seconds")
@@ -139,7 +140,7 @@ func wantSeries() []string {
 		`metricsd_lines_total{kind="event"} 1`, `metricsd_lines_total{kind="check"} 1`)
 }
 
-// missing returns what is wanted and not on the page.
+// missing returns the expected lines that the page lacks.
 func missing(page string, want []string) string {
 	var out []string
 	for _, line := range want {

@@ -19,8 +19,7 @@ type source interface {
 	Stats() (entities int, refused uint64)
 }
 
-// tags holds all known tags of containers and pods: those of the configuration, and those that
-// sources have found.
+// tags holds all known tags of containers and pods, from the configuration and from sources.
 type tags struct {
 	store   *tagger.Store
 	sources map[string]source
@@ -61,7 +60,7 @@ func (a *Agent) openTags(c config.Tagger) error {
 	return nil
 }
 
-// configure takes the tags of the configuration; with an error nothing has changed.
+// configure takes the tags of the configuration. If it returns an error, nothing has changed.
 func (a *Agent) configure(c config.Tagger) error {
 	entities := make(map[string]tagger.Entity, len(c.Entities))
 	for id, e := range c.Entities {
@@ -83,7 +82,7 @@ func (a *Agent) find(found map[string]tagger.Entity) {
 	}
 }
 
-// retag has new messages get other tags; the lock is held.
+// retag gives new messages the current tags; the lock is held.
 func (a *Agent) retag(cardinality string, configured, found map[string]tagger.Entity) error {
 	all := configured
 	if len(found) > 0 {
@@ -98,14 +97,14 @@ func (a *Agent) retag(cardinality string, configured, found map[string]tagger.En
 	}
 	t := a.tags
 	t.cardinal, t.configured, t.found = cardinality, configured, found
-	if a.containers == nil && len(all) == 0 && len(t.sources) == 0 { // nothing to go by
+	if a.containers == nil && len(all) == 0 && len(t.sources) == 0 { // no sender is known by anything
 		made = nil
 	}
 	a.SetTagger(made)
 	return nil
 }
 
-// follow runs the sources until the function that it returns is called.
+// follow runs the sources until the returned function is called.
 func (a *Agent) follow() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -118,7 +117,7 @@ func (a *Agent) follow() (stop func()) {
 	return func() { cancel(); running.Wait() }
 }
 
-// ownTags shows how the sources do.
+// ownTags shows the state of the sources.
 func (a *Agent) ownTags(p *expose.Page) {
 	var up, failures, entities, refused []expose.Value
 	for _, name := range []string{"docker", "kubernetes"} {

@@ -10,8 +10,8 @@ import (
 	"github.com/beagle-go/beagle/metricsd/config"
 )
 
-// TestTagsThatAnEngineTells starts an agent beside a Docker Engine: what a container sends gets its
-// tags, with those of the configuration, and a reload changes the latter only.
+// TestTagsThatAnEngineTells starts an agent beside a Docker Engine. A container's messages get its
+// tags and those of the configuration. A reload changes only the latter.
 func TestTagsThatAnEngineTells(t *testing.T) { inShapes(t, testTagsThatAnEngineTells) }
 
 func testTagsThatAnEngineTells(t *testing.T, c config.Config) {
@@ -43,7 +43,7 @@ func testTagsThatAnEngineTells(t *testing.T, c config.Config) {
 			`metricsd_tagger_entities{source="docker"} 1`})
 	})
 	gram := dial(t, a, "unixgram")
-	waitFor(t, func() string { // the store tells changes once a second
+	waitFor(t, func() string { // the store reports changes once a second
 		gram.Write([]byte("hits:1|c|c:" + id))
 		return missing(labels(scrape(t, a)), []string{
 			`hits_total{docker_image="shop/web:2",env="prod",image_name="shop/web",image_tag="2",short_image="web",team="a"}`})

@@ -1,23 +1,23 @@
 package agent
 
-// doubt decides when looking lines up is not worth it: where hardly any is found, as of a client
-// with random tags, all but a few are read without. It counts the lines of a stretch; after one in
-// which less than an eighth was found it has some stretches passed, twice as many each time that
-// this happens in a row.
+// doubt decides when looking lines up is not worth it. Where hardly any line is found, as with a
+// client that sends random tags, only a few lines are looked up. doubt counts the lines of a
+// stretch. If less than an eighth of them was found, it skips some stretches, and twice as many
+// each time that this happens in a row.
 type doubt struct {
 	looked, found int
-	passed        int // lines that are still to be passed
-	stretches     int // that were passed the last time
+	passed        int // lines that are still to be skipped
+	stretches     int // lines that were skipped the last time
 }
 
-// A stretch costs as much as a few packets, and not more than longestPass of them are passed, so
-// that what is worth it soon is.
+// A stretch costs as much as a few packets. At most longestPass stretches are skipped, so that the
+// cache soon helps again where it can.
 const (
 	stretch     = 2048
 	longestPass = 16
 )
 
-// note takes the outcome of looks.
+// note records the outcome of looking lines up.
 func (d *doubt) note(looked, found int) {
 	d.looked += looked
 	d.found += found

@@ -61,7 +61,7 @@ func mutate(rng *rand.Rand, b []byte) []byte {
 	return b
 }
 
-// FuzzDatagram holds the same of any bytes.
+// FuzzDatagram expects the same of any bytes.
 func FuzzDatagram(f *testing.F) {
 	f.Add([]byte("a:1|c|#b\n_e{1,1}:a|b\n_sc|a|0\nbroken"), false)
 	f.Fuzz(func(t *testing.T, datagram []byte, truncated bool) {

@@ -13,8 +13,8 @@ import (
 	"github.com/beagle-go/beagle/metricsd/tagger"
 )
 
-// TestOriginOnUnixSockets sends over real sockets. The kernel says which process it was;
-// what /proc says of this one is made up, since it may run in no container.
+// TestOriginOnUnixSockets sends over real sockets. The kernel names the process, and the test makes
+// up its entry in /proc, since it may run in no container.
 func TestOriginOnUnixSockets(t *testing.T) { inShapes(t, testOriginOnUnixSockets) }
 
 func testOriginOnUnixSockets(t *testing.T, c config.Config) {

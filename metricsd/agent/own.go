@@ -16,8 +16,7 @@ func (a *Agent) own(p *expose.Page, states []aggregate.State) {
 	count := func(name, help string, n *atomic.Uint64) {
 		p.OwnCounter("metricsd_"+name+"_total", help, n.Load())
 	}
-	// Counters by the way of a line: received, refused, parsed. Each help text says what to do
-	// about it.
+	// Counters by the path of a line: received, refused, parsed. Each help text names the remedy.
 	count("datagrams", "Datagrams and frames received.", &c.Datagrams)
 	count("received_bytes", "Bytes received.", &c.Bytes)
 	count("truncated", "Datagrams cut off because they are longer than listen.packet_size.", &c.Truncated)
@@ -39,7 +38,7 @@ func (a *Agent) own(p *expose.Page, states []aggregate.State) {
 		count("events_dropped", "Events and service checks dropped because too many wait for a flush.",
 			&a.waiting.dropped)
 	}
-	// Parts that may be missing write their own: an agent without Kubernetes says nothing about it.
+	// Optional parts write their own metrics: an agent without Kubernetes has none of its metrics.
 	a.ownSockets(p)
 	a.ownTags(p)
 	a.ownContexts(p, states)
@@ -48,8 +47,7 @@ func (a *Agent) own(p *expose.Page, states []aggregate.State) {
 	}
 }
 
-// ownSockets shows what the kernel says; where it says nothing there is nothing
-// to show.
+// ownSockets shows the kernel's figures, where the kernel reports them.
 func (a *Agent) ownSockets(p *expose.Page) {
 	status := make(map[string]listen.Status) // the sum of a network's sockets
 	for _, s := range a.sockets {
@@ -78,14 +76,14 @@ func (a *Agent) ownSockets(p *expose.Page) {
 // maxNamed bounds the senders and the metrics that the page names.
 const maxNamed = 10
 
-// ownContexts writes how much the aggregator holds and what it had to drop, and names who holds
-// most: a bound that is met is to be put right at the sender.
+// ownContexts writes how much the aggregator holds and drops, and names the largest holders: the
+// remedy for a full bound is at the sender.
 func (a *Agent) ownContexts(p *expose.Page, states []aggregate.State) {
 	s := a.Aggregator.Stats()
 	gauge := func(name, help string, v int) {
 		p.OwnGauge("metricsd_"+name, help, float64(v))
 	}
-	// Four bounds drop lines, and each asks for another remedy, so they are told apart.
+	// Four bounds drop lines, and each has another remedy, so they are counted apart.
 	p.OwnCounter("metricsd_samples_total", "Metric lines aggregated.", s.Samples)
 	p.Own("metricsd_dropped_total", "counter", "Metric lines dropped, by the bound that they met.",
 		expose.Labelled("bound", "contexts", s.DroppedContexts),
@@ -96,7 +94,7 @@ func (a *Agent) ownContexts(p *expose.Page, states []aggregate.State) {
 	p.OwnCounter("metricsd_expired_total", "Contexts that have gone because they were silent.", s.Expired)
 	gauge("contexts", "Contexts held.", s.Contexts)
 	gauge("context_bytes", "Estimated bytes of the contexts held.", s.Bytes)
-	// Who needs exact numbers sees here that limits.set_exact is too low for them.
+	// A user who needs exact numbers sees here that limits.set_exact is too low.
 	approximate := 0
 	for i := range states {
 		if states[i].Approximate {
@@ -104,7 +102,7 @@ func (a *Agent) ownContexts(p *expose.Page, states []aggregate.State) {
 		}
 	}
 	gauge("sets_approximate", "Sets of which the last bucket was estimated, not counted.", approximate)
-	// Only the largest are named: a page with each origin would itself have no bound.
+	// Name only the largest: a page with every origin would have no bound itself.
 	var origins []expose.Value
 	for _, o := range a.Aggregator.TopOrigins(maxNamed) {
 		origins = append(origins, expose.Labelled("origin", o.Name, o.Contexts))

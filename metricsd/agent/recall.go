@@ -8,9 +8,9 @@ import (
 	"github.com/beagle-go/beagle/metricsd/tagger"
 )
 
-// recall is a worker's short way: lines whose like was read before go from their value to their
-// context. Lines that are not known take the worker's long way, which teaches the cache. Both ways
-// end in the same aggregator, and the samples of a context keep their order.
+// recall is a worker's fast path: a repeated line goes from its value straight to its context.
+// Other lines take the worker's slow path, which teaches the cache. Both paths end in the same
+// aggregator, and the samples of a context keep their order.
 type recall struct {
 	worker *Worker
 	cache  *cache
@@ -18,7 +18,7 @@ type recall struct {
 	batch  *aggregate.Batch
 	values []float64 // of the batch
 	now    int64     // of the batch
-	learnt cached    // of the line that was read last, if it may be known again
+	learnt cached    // of the last line read, if it may come again
 	again  func(*aggregate.Known)
 	ahead  [ahead]scanned
 	// tagger and expired identify the state for which the cache's handles are valid.
@@ -30,11 +30,10 @@ type recall struct {
 // wait for memory together.
 const ahead = 32
 
-// fullBatch bounds the samples that wait, give or take a few: they should stay in the processor's
-// nearest memory until they are taken.
+// fullBatch bounds the waiting samples, so that they stay in the fastest cache.
 const fullBatch = 64
 
-// scanned is a line and what it is known by.
+// scanned is a line and its key in the cache.
 type scanned struct {
 	line, value []byte
 	sum         uint64
@@ -47,7 +46,7 @@ func newRecall(w *Worker, lines int) *recall {
 	return r
 }
 
-// read takes the lines of a datagram.
+// read processes the lines of a datagram.
 func (r *recall) read(datagram []byte, now int64) {
 	r.now = now
 	r.renew()
@@ -67,8 +66,8 @@ func (r *recall) read(datagram []byte, now int64) {
 	}
 }
 
-// renew forgets what is true no more: all, when other tags go with the same bytes, and the
-// contexts that have expired.
+// renew drops stale entries: all, when containers have other tags, and otherwise those of expired
+// contexts.
 func (r *recall) renew() {
 	if t := r.worker.tagger.Load(); t != r.tagger {
 		r.tagger = t
@@ -80,7 +79,7 @@ func (r *recall) renew() {
 	}
 }
 
-// pass reads one line the long way and without a look at the cache.
+// pass reads a line on the slow path and does not look it up.
 func (r *recall) pass(datagram []byte) (rest []byte) {
 	line, rest := dogstatsd.NextLine(datagram)
 	if line != nil {
@@ -98,8 +97,8 @@ func (r *recall) scan(s *scanned) {
 	}
 }
 
-// take puts known lines into the batch and reads the others. Before it reads one, it empties the
-// batch.
+// take puts known lines into the batch and reads the others. It empties the batch before it reads
+// one.
 func (r *recall) take(lines []scanned) {
 	found := 0
 	for i := range lines {
@@ -117,7 +116,7 @@ func (r *recall) take(lines []scanned) {
 	}
 }
 
-// find puts a line's sample into the batch, if the line is known and its value is in order.
+// find puts a line's sample into the batch, if the line is known and its value is valid.
 func (r *recall) find(s *scanned) bool {
 	known := r.cache.find(s.sum)
 	if !known.handle.Leads() {
@@ -138,7 +137,7 @@ func (r *recall) find(s *scanned) bool {
 	return ok
 }
 
-// study reads a line the long way, and enters what was learnt of it into the cache.
+// study reads a line on the slow path and teaches it to the cache.
 func (r *recall) study(s *scanned) {
 	r.learnt = cached{}
 	r.worker.line(s.line, r.now)
@@ -160,7 +159,7 @@ func (r *recall) learn(h aggregate.Handle, m *dogstatsd.Metric) {
 	}
 }
 
-// settle hands what waits to the aggregator.
+// settle hands the waiting samples to the aggregator.
 func (r *recall) settle(now int64) {
 	if r.batch.Len() == 0 {
 		return
@@ -171,7 +170,8 @@ func (r *recall) settle(now int64) {
 	r.values = r.values[:0]
 }
 
-// reread takes a line whose context has gone the long way, which makes the context anew.
+// reread sends a line whose context has expired through the slow path, which makes the context
+// anew.
 func (r *recall) reread(k *aggregate.Known) {
 	s := scanned{line: k.Line}
 	r.scan(&s)

@@ -15,7 +15,7 @@ func fastWorker(cache int, limits aggregate.Limits) *Worker {
 	return in.Worker()
 }
 
-// value returns what a scrape sees of a metric.
+// value returns the value that a scrape shows of a metric.
 func value(w *Worker, name string) float64 {
 	for _, s := range w.Aggregator.States() {
 		if s.Name == name {
@@ -25,8 +25,8 @@ func value(w *Worker, name string) float64 {
 	return -1
 }
 
-// TestContextsThatGoWhileSamplesWait expires contexts between reading and settling, where handles
-// that were good when they were looked up are so no more.
+// TestContextsThatGoWhileSamplesWait expires contexts between reading and settling. Handles that
+// were valid when they were looked up are stale then.
 func TestContextsThatGoWhileSamplesWait(t *testing.T) {
 	w := fastWorker(1000, aggregate.Limits{Expiry: 1})
 	lines := []byte("g:1|g|#a,b\ng:2|g|#b,a\nc:3|c")
@@ -54,7 +54,8 @@ func TestContextsThatGoWhileSamplesWait(t *testing.T) {
 	}
 }
 
-// TestCacheIsBoundedAndLetsGo fills a cache with more lines than it has room for, and expires them.
+// TestCacheIsBoundedAndLetsGo fills a cache with more lines than it has room for, and then expires
+// them.
 func TestCacheIsBoundedAndLetsGo(t *testing.T) {
 	const lines = 1000
 	w := fastWorker(lines, aggregate.Limits{Expiry: 1})
@@ -74,8 +75,8 @@ func TestCacheIsBoundedAndLetsGo(t *testing.T) {
 	}
 }
 
-// TestLinesThatComeAgainAreKnown checks that as many lines as there is room for stay, in whichever
-// order they come, and that those that come often stay among many that come once.
+// TestLinesThatComeAgainAreKnown checks that as many lines stay as there is room for, in whichever
+// order they come, and that frequent lines stay among many that come once.
 func TestLinesThatComeAgainAreKnown(t *testing.T) {
 	const lines = 20_000
 	share := func(next func(i int) int) float64 {
@@ -107,8 +108,8 @@ func TestLinesThatComeAgainAreKnown(t *testing.T) {
 	}
 }
 
-// TestRandomLinesAreNotLookedUp checks that where nothing comes again hardly anything is looked up,
-// and that lines are known soon after they do.
+// TestRandomLinesAreNotLookedUp checks that hardly any line is looked up where none repeats, and
+// that lines are known soon after they repeat.
 func TestRandomLinesAreNotLookedUp(t *testing.T) {
 	w := fastWorker(10_000, aggregate.Limits{Contexts: 100})
 	const random = 500_000
@@ -131,7 +132,7 @@ func TestRandomLinesAreNotLookedUp(t *testing.T) {
 	}
 }
 
-// TestKnownLinesCostNoAllocation checks what the cache is for.
+// TestKnownLinesCostNoAllocation checks the purpose of the cache.
 func TestKnownLinesCostNoAllocation(t *testing.T) {
 	w := fastWorker(1000, aggregate.Limits{})
 	datagram := []byte("a:1|c|#x,y\nb:2.5:3|g|@0.5\nc:7|ms|c:ci-1")

@@ -8,20 +8,20 @@ import (
 // maxRecent bounds the items that are kept to be shown.
 const maxRecent = 64
 
-// Recent keeps the last items for the operator.
+// Recent keeps the latest items, to show them to the operator.
 type Recent[T any] struct {
 	mu    sync.Mutex
 	items []Timed[T]
 	next  int
 }
 
-// Timed is an item and when it came.
+// Timed is an item and the time of its arrival.
 type Timed[T any] struct {
 	Time time.Time `json:"time"`
 	Item T         `json:"item"`
 }
 
-// Add keeps an item, in the place of the oldest if need be.
+// Add keeps an item. It replaces the oldest when there is no room.
 func (r *Recent[T]) Add(item T) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

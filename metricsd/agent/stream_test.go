@@ -14,10 +14,10 @@ func frameOf(lines string) []byte {
 	return append(binary.LittleEndian.AppendUint32(nil, uint32(len(lines))), lines...)
 }
 
-// TestConnectionsShareWorkers has many connections that sent something and may again: what each
-// holds is the buffer for its frame and a goroutine, and a parser's strings are none of it. The
-// agent's timers and what ran before take memory meanwhile, so the least of three rounds counts:
-// what a connection holds is in each of them.
+// TestConnectionsShareWorkers opens many connections that have sent something and may send again.
+// Each holds the buffer for its frame and a goroutine, and no parser's strings. Timers and earlier
+// code take memory meanwhile, so the least of three rounds counts: what a connection holds is in
+// each of them.
 func TestConnectionsShareWorkers(t *testing.T) {
 	const connections, goroutine = 64, 32 << 10
 	c := testConfig(t)
@@ -46,7 +46,7 @@ func TestConnectionsShareWorkers(t *testing.T) {
 	}
 }
 
-// inUse returns what heap and stacks take.
+// inUse returns the bytes of heap and stacks in use.
 func inUse() int {
 	runtime.GC()
 	var m runtime.MemStats
@@ -54,8 +54,8 @@ func inUse() int {
 	return int(m.HeapAlloc + m.StackInuse)
 }
 
-// TestInternerMissesAreShown checks that strings that were made are counted over all workers, and
-// those that are known are not.
+// TestInternerMissesAreShown checks that the page counts new strings over all workers, and does not
+// count known ones.
 func TestInternerMissesAreShown(t *testing.T) { inShapes(t, testInternerMisses) }
 
 func testInternerMisses(t *testing.T, c config.Config) {

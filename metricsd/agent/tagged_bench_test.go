@@ -10,16 +10,16 @@ import (
 	"github.com/beagle-go/beagle/metricsd/tagger"
 )
 
-// BenchmarkTagged measures the cost of a datagram whose messages name their container and their
-// pod, for which the configuration has tags, as it would in a cluster: six of the container, two of
-// the pod, one of them also the container's, and one that the messages carry already.
+// BenchmarkTagged measures the cost of a datagram whose messages name their container and pod, as
+// in a cluster. The configuration adds six tags of the container and two of the pod. One of these
+// is a tag of both, and one stands in the message already.
 func BenchmarkTagged(b *testing.B) {
 	g := load.NewGenerator(load.Shape{Contexts: 1000, Packet: 8192}, 0, 1)
 	entities := map[string]tagger.Entity{}
 	var packets [][]byte
 	for g.Totals().Messages < 20_000 {
 		var packet []byte
-		pod := len(packets) % 40 // a datagram is of one process
+		pod := len(packets) % 40 // a datagram comes from one process
 		for line := range bytes.Lines(g.Packet()) {
 			packet = append(packet, bytes.TrimSuffix(line, []byte("\n"))...)
 			packet = fmt.Appendf(packet, "|c:ci-c0ffee%02d|e:it-false,cn-app,pu-pod-%02d\n", pod, pod)

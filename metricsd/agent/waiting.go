@@ -62,7 +62,7 @@ func (w *waiting) check(c dogstatsd.Check, line int) {
 	}
 }
 
-// take hands out all that waits.
+// take returns all waiting items and forgets them.
 func (w *waiting) take() (events []dogstatsd.Event, checks []dogstatsd.Check) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"github.com/beagle-go/beagle/metricsd/tagger"
 )
 
-// TestWaitingIsBounded checks that what waits for a flush is bounded in number and in bytes; what
-// is dropped is counted.
+// TestWaitingIsBounded checks that waiting items are bounded in number and bytes, and that dropped
+// ones are counted.
 func TestWaitingIsBounded(t *testing.T) {
 	for _, test := range []struct {
 		line       string
@@ -41,7 +41,7 @@ func TestWaitingIsBounded(t *testing.T) {
 	}
 }
 
-// manyTags returns those of a line of the test above.
+// manyTags returns the tags for such a line.
 func manyTags(line string) []string {
 	_, tags, ok := strings.Cut(line, "|#")
 	if !ok {
@@ -50,8 +50,8 @@ func manyTags(line string) []string {
 	return strings.Split(tags, ",")
 }
 
-// TestWaitingCountsAddedTags checks that the tags that the configuration adds are not in the line,
-// and take as much as others.
+// TestWaitingCountsAddedTags checks that tags added by the configuration are counted too, though
+// they are not in the line.
 func TestWaitingCountsAddedTags(t *testing.T) {
 	added := strings.Repeat("x", 1<<20)
 	in := NewIntake(aggregate.New(1, aggregate.Limits{}), "", 7)
@@ -72,7 +72,7 @@ func TestWaitingCountsAddedTags(t *testing.T) {
 	}
 }
 
-// sink wants events or not, and keeps them.
+// sink may want events, and keeps them.
 type sink struct {
 	wants  bool
 	events int

@@ -19,7 +19,7 @@ type Counters struct {
 	Malformed, Warnings, Frames    atomic.Uint64
 	FramesRefused, ConnectionsFull atomic.Uint64
 	InternerMisses                 atomic.Uint64
-	// Known are the metrics that were not parsed, because the like of them was.
+	// Known counts the metrics whose line the cache knew.
 	Known atomic.Uint64
 }
 
@@ -28,7 +28,7 @@ type Intake struct {
 	Aggregator *aggregate.Aggregator
 	// Host is for metrics that do not name one.
 	Host string
-	// Cache is how many lines each worker recognises by their bytes, at least; 0 for none.
+	// Cache is the least number of lines that each worker's cache holds; 0 means none.
 	Cache    int
 	Counters Counters
 	// Malformed holds lines that were dropped, and parts of lines that were.
@@ -36,7 +36,7 @@ type Intake struct {
 	Events    Recent[dogstatsd.Event]
 	Checks    Recent[dogstatsd.Check]
 	seed      uint64
-	tagger    atomic.Pointer[tagger.Tagger] // nil when there are no tags to add
+	tagger    atomic.Pointer[tagger.Tagger] // nil when no tags are added
 	waiting   *waiting                      // nil if no output takes events and checks
 	idle      sync.Pool                     // of *Worker, see Frame
 }
@@ -46,7 +46,7 @@ func NewIntake(a *aggregate.Aggregator, host string, seed uint64) *Intake {
 	return &Intake{Aggregator: a, Host: host, seed: seed}
 }
 
-// SetTagger takes the tags that containers add from now on; nil for none.
+// SetTagger sets the tags that containers add from now on; nil for none.
 func (in *Intake) SetTagger(t *tagger.Tagger) { in.tagger.Store(t) }
 
 // Worker reads datagrams. It is for one goroutine.
@@ -79,8 +79,8 @@ func (in *Intake) Worker() *Worker {
 }
 
 // Frame takes one frame of a stream, from a process in the container detected, if that is known.
-// Workers go from connection to connection: the places for strings take 270 KB, which each
-// connection would hold, and one worker for each processor is enough.
+// Workers move from connection to connection. Otherwise each connection would hold the 270 KB of a
+// parser's strings, and one worker for each processor is enough.
 func (in *Intake) Frame(frame []byte, detected, origin string, now int64) {
 	w, ok := in.idle.Get().(*Worker)
 	if !ok {
@@ -113,8 +113,8 @@ func (w *Worker) From(origin, detected string, now int64) {
 	}
 }
 
-// Read takes one datagram that came at now. Some of it may wait in memory, and in the datagram,
-// until Settle.
+// Read takes one datagram that arrived at now. Until Settle, some of it may wait in memory and in
+// the datagram.
 func (w *Worker) Read(datagram []byte, truncated bool, now int64) {
 	w.Counters.Datagrams.Add(1)
 	w.Counters.Bytes.Add(uint64(len(datagram)))
@@ -133,7 +133,7 @@ func (w *Worker) Read(datagram []byte, truncated bool, now int64) {
 	}
 }
 
-// Settle finishes the work that Read has left.
+// Settle finishes the work that Read left.
 func (w *Worker) Settle(now int64) {
 	if w.recall != nil {
 		w.recall.settle(now)

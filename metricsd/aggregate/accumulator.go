@@ -2,19 +2,19 @@ package aggregate
 
 // accumulator gathers the samples of one context.
 type accumulator interface {
-	// add takes a sample that came at now and returns what of it was lost. Memory that grows with
-	// the values is the budget's. Keys can meet by chance, so the sample may be of any type.
+	// add takes a sample that arrived at now and returns how much of it was lost. The budget has to
+	// grant memory that grows with the values. Keys can collide, so the sample may be of any type.
 	add(s *Sample, now int64, limits *Limits, b *budget) lost
-	// close writes the bucket's result to the point, starts the next bucket, and gives the
-	// budget back what it no longer needs. It says whether there is a point at all.
+	// close writes the bucket's result to the point, starts the next bucket, and returns unused
+	// memory to the budget. It reports whether there is a point.
 	close(*Point, *budget) bool
-	// grown returns its bytes of the budget.
+	// grown returns the bytes that it holds of the budget.
 	grown() int
-	// show writes what a scrape sees.
+	// show writes what a scrape shows.
 	show(*State)
 }
 
-// lost says what of a sample could not be taken.
+// lost counts the values of a sample that were dropped.
 type lost struct {
 	untrackable int // values that no sketch can hold
 	noRoom      int // values that the budget had no room for
@@ -48,7 +48,7 @@ func (c *counter) show(s *State) { s.Value = c.total }
 type gauge struct {
 	fixed
 	bucket float64 // of the open bucket
-	last   float64 // a scrape's value, of the time at
+	last   float64 // a scrape's value, and its time
 	at     int64
 }
 
@@ -60,8 +60,8 @@ func (g *gauge) add(s *Sample, now int64, _ *Limits, _ *budget) lost {
 	return lost{}
 }
 
-// past takes a value with a timestamp. It is none of the open bucket's, and a scrape sees it only
-// if there is none of later.
+// past takes a value with a timestamp. It counts for no open bucket, and a scrape shows it only
+// until a later one.
 func (g *gauge) past(v float64, at int64) {
 	if at >= g.at {
 		g.last, g.at = v, at
@@ -75,7 +75,7 @@ func (g *gauge) close(p *Point, _ *budget) bool {
 
 func (g *gauge) show(s *State) { s.Value = g.last }
 
-// set counts different strings, exactly as long as there are few.
+// set counts different strings: exactly while there are few.
 type set struct {
 	fixed
 	exact map[string]struct{}
@@ -107,7 +107,7 @@ func (t *set) add(s *Sample, _ int64, limits *Limits, _ *budget) lost {
 // setValueBytes bounds the average length of the values of a full exact set.
 const setValueBytes = 64
 
-// estimate goes from counting to estimating.
+// estimate switches from counting to estimating.
 func (t *set) estimate() {
 	t.large = new(hyperLogLog)
 	for v := range t.exact {

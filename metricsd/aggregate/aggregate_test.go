@@ -82,8 +82,8 @@ func TestClockJumps(t *testing.T) {
 	}
 }
 
-// TestLateSamplesMakeNoSecondPoint: two sockets are read at the turn of a bucket, one a moment
-// after the other; then the clock is set back by two seconds over the turn of a bucket.
+// TestLateSamplesMakeNoSecondPoint reads two sockets at the turn of a bucket, one a moment after
+// the other. Then it sets the clock back by two seconds over the turn of a bucket.
 func TestLateSamplesMakeNoSecondPoint(t *testing.T) {
 	a := New(1, DefaultLimits())
 	feed(t, a, 109, "m:1|c")
@@ -179,8 +179,8 @@ func TestUntrackableValuesAreCounted(t *testing.T) {
 	}
 }
 
-// TestNothingTakenMakesNoPoint checks that a context of which nothing was taken has no point: there
-// is no least of no values.
+// TestNothingTakenMakesNoPoint checks that a context whose values were all dropped has no point: no
+// values have no minimum.
 func TestNothingTakenMakesNoPoint(t *testing.T) {
 	a := New(1, DefaultLimits())
 	none := sample(t, "d:1|d")
@@ -196,8 +196,8 @@ func TestNothingTakenMakesNoPoint(t *testing.T) {
 	}
 }
 
-// TestValuesThatWaitAreNotLost checks that more values than wait beside a sketch give the same as
-// one after the other.
+// TestValuesThatWaitAreNotLost checks that more values than may wait beside a sketch give the same
+// result as values one by one.
 func TestValuesThatWaitAreNotLost(t *testing.T) {
 	for _, n := range []int{1, handful, handful + 1, 3*handful + 5} {
 		a := New(1, DefaultLimits())
@@ -227,8 +227,8 @@ func TestTimestampsSkipAggregationAndRate(t *testing.T) {
 	}
 }
 
-// TestGaugesOfThePastLeaveTheBucketAlone checks that a value with a timestamp is its own point,
-// wherever it comes between others, and none of the open bucket's.
+// TestGaugesOfThePastLeaveTheBucketAlone checks that a value with a timestamp is a point of its own
+// and not part of the open bucket, wherever it comes between others.
 func TestGaugesOfThePastLeaveTheBucketAlone(t *testing.T) {
 	a := New(1, DefaultLimits())
 	for _, step := range []struct {
@@ -253,8 +253,8 @@ func TestGaugesOfThePastLeaveTheBucketAlone(t *testing.T) {
 	}
 }
 
-// TestAnyTypeSurvivesSamplesOfAnyOther checks that keys of two types can meet: then a sample
-// reaches an entry of another type, which keeps its own form.
+// TestAnyTypeSurvivesSamplesOfAnyOther checks that a sample may reach an entry of another type,
+// since keys of two types can collide. The entry keeps its type.
 func TestAnyTypeSurvivesSamplesOfAnyOther(t *testing.T) {
 	lines := []string{"m:1|c", "m:1|g", "m:x|s", "m:1:2|ms", "m:1|h|@0.5", "m:-1|d", "m:1|c|T5", "m:1|g|T5",
 		"m:x|s|T5", "m:1|d|T5"}

@@ -50,11 +50,10 @@ func (a *Aggregator) Flush(now int64) []Point {
 	return slices.Concat(closed...)
 }
 
-// Expired returns how many contexts have gone. As long as it does not change no handle has become
-// useless.
+// Expired returns how many contexts have expired. While it does not change, all handles stay valid.
 func (a *Aggregator) Expired() uint64 { return a.expired.Load() }
 
-// Drain returns all points, those of the open buckets too: for the end.
+// Drain returns all points, with those of the open buckets. Call it at the end.
 func (a *Aggregator) Drain() []Point {
 	var closed [][]Point
 	a.each(func(s *sampler) {
@@ -64,7 +63,7 @@ func (a *Aggregator) Drain() []Point {
 	return slices.Concat(closed...)
 }
 
-// States returns what a scrape sees, in no order.
+// States returns all contexts as a scrape shows them, in no order.
 func (a *Aggregator) States() (states []State) {
 	a.each(func(s *sampler) { states = s.states(states) })
 	return states

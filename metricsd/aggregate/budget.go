@@ -78,7 +78,7 @@ func (b *budget) shrink(bytes int) {
 	b.bytes -= bytes
 }
 
-// give takes back an entry's place, and what it has grown.
+// give returns an entry's place and its memory.
 func (b *budget) give(e *entry) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -92,8 +92,8 @@ func (b *budget) give(e *entry) {
 
 // contextBytes estimates what a context takes: its strings, their headers, the entry and its share
 // of the lists, and the values that wait for a sketch's bins. Strings and lists of tags that
-// contexts share are counted for each, so the estimate is on the safe side. Memory for a sketch is
-// booked as it grows; the values of sets, which limits.set_exact bounds, are not included.
+// contexts share are counted for each, so the estimate is on the safe side. Memory of a sketch
+// counts as it grows. The values of sets do not count, since limits.set_exact bounds them.
 func contextBytes(c *Context) int {
 	const header = 16
 	n := shareOfLists + objectBytes[c.Type] + stringBytes(c.Name) + stringBytes(c.Host) + stringBytes(c.Origin)
@@ -107,8 +107,8 @@ func contextBytes(c *Context) int {
 }
 
 // shareOfLists is for an entry's place in the map, and in the list of what has samples. The map has
-// 18 bytes a place and is half empty when it has just grown, the list has up to twice its length.
-// shareOfTagSets is for its place in the map of tags.
+// 18 bytes a place, and half of its places are empty after it has grown. The list has room for up
+// to twice its length. shareOfTagSets is for its place in the map of tags.
 const (
 	shareOfLists   = shareOfTagSets + 2*8
 	shareOfTagSets = 18 * 16 / 7
@@ -117,12 +117,12 @@ const (
 // stringBytes rounds up as the allocator does.
 func stringBytes(s string) int { return (len(s) + 15) &^ 15 }
 
-// objectBytes are the bytes of an entry with its accumulator, by type, and of the objects that
-// its first sample makes.
+// objectBytes are the bytes of an entry with its accumulator, by type, and of the objects that the
+// first sample allocates.
 var objectBytes = func() (bytes [dogstatsd.Distribution + 1]int) {
 	bytes[dogstatsd.Count] = allocated(unsafe.Sizeof(object[counter]{}))
 	bytes[dogstatsd.Gauge] = allocated(unsafe.Sizeof(object[gauge]{}))
-	// A map of up to eight strings is its header and one group of places.
+	// A map of up to eight strings is a header and one group of places.
 	const mapOfOne = 48 + 208
 	bytes[dogstatsd.Set] = allocated(unsafe.Sizeof(object[set]{})) + mapOfOne
 	for t := dogstatsd.Timing; t <= dogstatsd.Distribution; t++ {
@@ -131,7 +131,7 @@ var objectBytes = func() (bytes [dogstatsd.Distribution + 1]int) {
 	return bytes
 }()
 
-// summaryBytes are of a sketch without bins.
+// summaryBytes are the bytes of a sketch without bins.
 var summaryBytes = allocated(unsafe.Sizeof(Summary{})) + allocated(unsafe.Sizeof(ddsketch.DDSketch{})) +
 	2*allocated(unsafe.Sizeof(store.CollapsingLowestDenseStore{}))
 

@@ -11,9 +11,9 @@ import (
 	"github.com/beagle-go/beagle/metricsd/dogstatsd"
 )
 
-// TestSketchesAreInTheBudget sends pairs of values so far apart that the bins between them
-// take 32 KB a sketch, and enough of them that they go to the bins at once: what is allocated for
-// them stays within limits.bytes, serves as many contexts in every bucket, and comes back.
+// TestSketchesAreInTheBudget sends pairs of values so far apart that the bins between them take 32
+// KB a sketch. There are enough pairs to go to the bins at once. The sketches stay within
+// limits.bytes, the same number of contexts fits in every bucket, and the bytes come back.
 func TestSketchesAreInTheBudget(t *testing.T) {
 	const bound = 16 << 20
 	samples := make([]*Sample, 2000)
@@ -45,8 +45,8 @@ func TestSketchesAreInTheBudget(t *testing.T) {
 	runtime.KeepAlive(samples)
 }
 
-// TestKnownBinsNeedNoRoom has a sketch in a full budget: what falls into its span is taken,
-// of both signs apart, and what does not is dropped and counted as such.
+// TestKnownBinsNeedNoRoom fills the budget that a sketch is in. The sketch takes values within its
+// span, for both signs, and drops and counts all others.
 func TestKnownBinsNeedNoRoom(t *testing.T) {
 	a := New(1, Limits{Bytes: contextBytes(&Context{Name: "d", Type: dogstatsd.Distribution}) + 2*2000})
 	feed(t, a, 0, "d:1:2|d", "d:-1|d", "d:1.5:0|d", "d:1e20|d", "d:1:-1e20|d")
@@ -57,8 +57,8 @@ func TestKnownBinsNeedNoRoom(t *testing.T) {
 	}
 }
 
-// TestWhatIsShownIsOfTheLastBucket checks that a context of which nothing can be taken any more
-// shows nothing of before, and gives its room to others.
+// TestWhatIsShownIsOfTheLastBucket checks that a context that can take no more values shows no old
+// ones, and gives its room to others.
 func TestWhatIsShownIsOfTheLastBucket(t *testing.T) {
 	a := New(1, DefaultLimits())
 	feed(t, a, 0, "d:1:2|d")
@@ -74,9 +74,8 @@ func TestWhatIsShownIsOfTheLastBucket(t *testing.T) {
 	}
 }
 
-// TestBytesAreOnTheSafeSide compares what is accounted with the heap, for contexts that share
-// nothing: never less, and not twice as much. The numbers of contexts are before and after maps
-// grow.
+// TestBytesAreOnTheSafeSide compares the budget with the heap, for contexts that share nothing:
+// never less, and at most twice as much. The numbers of contexts lie before and after maps grow.
 func TestBytesAreOnTheSafeSide(t *testing.T) {
 	for _, test := range []struct {
 		values string
@@ -106,7 +105,8 @@ func TestBytesAreOnTheSafeSide(t *testing.T) {
 	}
 }
 
-// TestBinsAreOnTheSafeSide lets sketches grow in steps, so that append takes more than it has to.
+// TestBinsAreOnTheSafeSide lets sketches grow in steps, so that append allocates more than it
+// needs.
 func TestBinsAreOnTheSafeSide(t *testing.T) {
 	const n = 50
 	for _, step := range []int{1, 10, 64, 130, 500} {

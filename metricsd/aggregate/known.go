@@ -5,7 +5,7 @@ package aggregate
 // handles drop those that are [Aggregator.Gone].
 type Handle struct{ entry *entry }
 
-// Leads reports whether there is a context behind the handle, or was.
+// Leads reports whether the handle leads to a context, alive or expired.
 func (h Handle) Leads() bool { return h.entry != nil }
 
 // Gone reports whether the handle's context has expired.
@@ -16,23 +16,23 @@ func (a *Aggregator) Gone(h Handle) bool {
 	return h.entry.gone
 }
 
-// Known is a sample without a timestamp of a context that is known by its handle.
+// Known is a sample without a timestamp, whose context is known by its handle.
 type Known struct {
 	Handle   Handle
 	Rate     float64
 	Values   []float64
 	SetValue string
-	// Line is for the caller alone, see [Batch.Take].
+	// Line is for the caller alone: see [Batch.Take].
 	Line []byte
 }
 
-// Batch gathers samples of known contexts, so that one lock serves for many, and so that waits for
-// the memory of one context and the next overlap. It is for one goroutine.
+// Batch gathers samples of known contexts, so that one lock serves many samples, and so that the
+// processor waits for the memory of several contexts at a time. It is for one goroutine.
 type Batch struct {
 	aggregator *Aggregator
 	known      []Known
 	shards     []uint16  // of known
-	turns      [][]int32 // by shard, its samples' places in known
+	turns      [][]int32 // by shard: the indexes of its samples in known
 }
 
 // Batch makes an empty batch.
@@ -55,8 +55,8 @@ func (b *Batch) Put() *Known {
 }
 
 // Take adds all samples, which arrived at now, to the aggregator and empties the batch. It returns
-// how many it added. The others are of contexts that have gone: gone is called for each, without a
-// lock and in its turn, so that samples of one context keep their order whatever it does with them.
+// how many it added. The contexts of the others have expired. For each of these it calls gone,
+// without a lock and in the sample's turn, so that samples of one context keep their order.
 func (b *Batch) Take(now int64, gone func(*Known)) (added int) {
 	b.deal()
 	for i, turns := range b.turns {
@@ -75,7 +75,7 @@ func (b *Batch) Take(now int64, gone func(*Known)) (added int) {
 	return added
 }
 
-// deal gives the shards their samples. The first loop only waits for memory, for all entries at the
+// deal gives each shard its samples. The first loop only waits for memory, for all entries at the
 // same time.
 func (b *Batch) deal() {
 	b.shards = b.shards[:0]

@@ -34,8 +34,8 @@ func TestKnownSamplesAreLikeOthers(t *testing.T) {
 	}
 }
 
-// TestGoneContextsComeInTheirTurn has a context expire to which a handle leads, and makes it anew:
-// what is added by the old handle and by the new one must keep its order.
+// TestGoneContextsComeInTheirTurn lets a context expire that a handle still uses, and makes it
+// anew. Samples of the old handle and of the new one must keep their order.
 func TestGoneContextsComeInTheirTurn(t *testing.T) {
 	a := New(1, Limits{Expiry: 1})
 	old, other := a.Add(sample(t, "m:1|g|#a"), 100), a.Add(sample(t, "n:1|g"), 100)
@@ -66,8 +66,8 @@ func TestGoneContextsComeInTheirTurn(t *testing.T) {
 	}
 }
 
-// TestTagsAreShared checks that contexts with the same tags have one list, and that none is left
-// when they have gone.
+// TestTagsAreShared checks that contexts with the same tags have one list, and that no list stays
+// when they have expired.
 func TestTagsAreShared(t *testing.T) {
 	a := New(1, Limits{Expiry: 1})
 	feed(t, a, 100, "a:1|c|#x,y", "b:1|c|#x,y", "c:1|c|#y,x", "d:1|c")

@@ -8,7 +8,7 @@ import (
 
 // sampler aggregates the contexts of one shard. It is for one goroutine at a time.
 type sampler struct {
-	shard   uint16 // its place among the aggregator's
+	shard   uint16 // its index among the aggregator's shards
 	limits  Limits
 	budget  *budget
 	entries map[uint64]*entry // by entryKey
@@ -24,9 +24,9 @@ type sampler struct {
 	known       Sample // the sample of a Known, for the accumulators
 }
 
-// entryKey returns the context's key for one type: a name may come with two. One word is looked up
-// faster than a struct, and the key is a hash already, so that moving it by a multiple of an odd
-// number makes keys coincide no more often than chance does.
+// entryKey returns the context's key for one type: a name may come with two types. One word is
+// looked up faster than a struct. The key is a hash already, so adding a multiple of an odd number
+// makes keys collide no more often than chance does.
 func entryKey(sample *Sample) uint64 { return sample.Key + uint64(sample.Type)*0x9e3779b97f4a7c15 }
 
 // An entry is the state of a context. The fields that every sample touches are at its end, and
@@ -74,8 +74,8 @@ func newSampler(shard int, limits Limits, b *budget) *sampler {
 	return &sampler{shard: uint16(shard), limits: limits, budget: b, entries: make(map[uint64]*entry)}
 }
 
-// add takes a sample that arrived at now, in Unix seconds. It returns the context's entry, nil if
-// there was no room for one.
+// add takes a sample that arrived at now, in Unix seconds. It returns the context's entry, or nil
+// if there was no room for it.
 func (s *sampler) add(sample *Sample, now int64) *entry {
 	s.turn(now)
 	e := s.entry(sample)
@@ -89,8 +89,8 @@ func (s *sampler) add(sample *Sample, now int64) *entry {
 	return e
 }
 
-// addKnown takes those samples whose turns it is, which arrived at now, up to the first whose
-// context has gone. It returns how many it took.
+// addKnown takes the samples of the given turns, which arrived at now, up to the first whose
+// context has expired. It returns how many it took.
 func (s *sampler) addKnown(known []Known, turns []int32, now int64) int {
 	s.turn(now)
 	for i, turn := range turns {
@@ -116,17 +116,17 @@ func (s *sampler) gather(e *entry, sample *Sample, now int64) {
 	if lost.noRoom < max(1, len(sample.Values)) {
 		s.stats.Samples++
 	}
-	// Even when nothing of it was taken: what the last bucket holds must go with the next one.
+	// Do so even if all values were dropped: the last bucket's values must go with the next point.
 	if !e.dirty {
 		e.dirty = true
 		s.dirty = append(s.dirty, e)
 	}
 }
 
-// turn opens the bucket of now, if it is another one. A sample of the one just before is late, for
-// its socket was read a moment earlier or the clock was set a little: it belongs to the open
-// bucket, lest a context have two points at one time. A sample further back means that the clock
-// was set.
+// turn opens the bucket of now, if it is another one. A sample of the bucket just before is late:
+// its socket was read a moment earlier, or the clock was set back a little. It belongs to the open
+// bucket, so that no context has two points at one time. A sample from further back means that the
+// clock was set.
 func (s *sampler) turn(now int64) {
 	bucket := now - now%BucketSeconds
 	if bucket == s.bucket || bucket == s.bucket-BucketSeconds {
@@ -136,7 +136,7 @@ func (s *sampler) turn(now int64) {
 	s.bucket = bucket
 }
 
-// entry returns the context's entry, a new one if there is room, else nil.
+// entry returns the context's entry, or a new one if there is room, else nil.
 func (s *sampler) entry(sample *Sample) *entry {
 	key := entryKey(sample)
 	e := s.entries[key]
@@ -161,8 +161,8 @@ func (s *sampler) entry(sample *Sample) *entry {
 	return e
 }
 
-// pass sends a sample with a timestamp past the aggregation. Totals for scrapes take it along,
-// and last values if it is newer.
+// pass sends a sample with a timestamp past the aggregation. It adds to the totals of scrapes, and
+// becomes the last value if it is newer.
 func (s *sampler) pass(e *entry, sample *Sample) {
 	if s.limits.Timestamped > 0 && s.timestamped+len(sample.Values) > s.limits.Timestamped {
 		s.stats.DroppedTimestamped++
@@ -195,8 +195,8 @@ func (s *sampler) closeBucket() {
 	s.dirty = s.dirty[:0]
 }
 
-// flush returns the points of the buckets before now, and drops the contexts
-// that have not been seen for long.
+// flush returns the points of the buckets before now, and drops the contexts that have not been
+// seen for a number of flushes.
 func (s *sampler) flush(now int64) []Point {
 	s.turn(now)
 	s.flushes++

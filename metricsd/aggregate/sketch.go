@@ -30,29 +30,29 @@ var sketchMapping = func() mapping.IndexMapping {
 // maxMagnitude is the greatest that a sketch can hold.
 var maxMagnitude = sketchMapping.MaxIndexableValue()
 
-// sketch describes many values. They go to the bins by the handful: the bins of many sketches are
-// far away in memory, so a sketch that gets a few values a bucket is visited once for all of them.
+// sketch describes many values. Values go to the bins in groups: the bins of many sketches are far
+// away in memory, so a sketch with a few values a bucket is visited once for all of them.
 type sketch struct {
 	count, sum float64
 	waiting    []weighted
 	// positive and negative are the spans of the bins of bucket, with the values that wait.
 	positive, negative span
 	bucket, last       *Summary
-	// bytes and lastBytes are of the budget, for bucket and for last.
+	// bytes and lastBytes count in the budget: for bucket and for last.
 	bytes, lastBytes int
 }
 
 // weighted is a value that stands for several: for ten with a sample rate of 0.1.
 type weighted struct{ value, weight float64 }
 
-// handful bounds the values that wait.
+// handful bounds the waiting values.
 const handful = 16
 
 func (k *sketch) add(s *Sample, _ int64, limits *Limits, b *budget) (l lost) {
 	weight := 1 / s.Rate
 	for _, v := range s.Values {
 		switch {
-		case !(math.Abs(v) <= maxMagnitude): // and what is no number
+		case !(math.Abs(v) <= maxMagnitude): // and NaN
 			l.untrackable++
 		case !k.reserve(v, limits, b) && !(k.forget(b) && k.reserve(v, limits, b)):
 			l.noRoom++
@@ -65,8 +65,8 @@ func (k *sketch) add(s *Sample, _ int64, limits *Limits, b *budget) (l lost) {
 	return l
 }
 
-// forget gives back the room of the last bucket, if there is one. When room is short a sketch
-// makes it by itself: otherwise those whose last buckets fill it all would lock themselves out.
+// forget gives back the room of the last bucket, if there is one. A sketch that lacks room does so
+// itself. Otherwise sketches whose last buckets fill the budget would lock themselves out.
 func (k *sketch) forget(b *budget) bool {
 	if k.last == nil {
 		return false
@@ -83,7 +83,7 @@ func (k *sketch) wait(w weighted) {
 	k.waiting = append(k.waiting, w)
 }
 
-// pour puts the values that wait into the bins.
+// pour puts the waiting values into the bins.
 func (k *sketch) pour() {
 	if len(k.waiting) == 0 {
 		return
@@ -128,7 +128,7 @@ type span struct {
 	bytes           int
 }
 
-// with returns the span that has a magnitude too, if it has it not yet and it needs a bin.
+// with returns the span extended by a magnitude that it lacks and that needs a bin.
 func (s span) with(magnitude float64) (wider span, grows bool) {
 	if magnitude >= s.least && magnitude <= s.greatest ||
 		!(magnitude > sketchMapping.MinIndexableValue() && magnitude <= sketchMapping.MaxIndexableValue()) {
@@ -142,8 +142,8 @@ func (s span) with(magnitude float64) (wider span, grows bool) {
 	return s, true
 }
 
-// binBytes estimates the array of n bins. It has room for more at its ends, and append takes up to
-// as much over, or a quarter and 192 when that is less.
+// binBytes estimates the array of n bins. It has spare room at its ends. Append adds up to as much
+// again, or a quarter and 192 bins if that is less.
 func binBytes(n int) int {
 	const atEnds, bin = 64, 8
 	length := min(n+atEnds, maxBins)
@@ -160,7 +160,7 @@ func (k *sketch) close(p *Point, b *budget) bool {
 	return p.Summary != nil
 }
 
-// grown has the last bucket too, which scrapes see until the next one is closed.
+// grown includes the last bucket, which scrapes show until the next one closes.
 func (k *sketch) grown() int { return k.lastBytes + k.bytes }
 
 func (k *sketch) show(s *State) { s.Count, s.Sum, s.Last = k.count, k.sum, k.last }

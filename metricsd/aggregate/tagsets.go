@@ -6,8 +6,8 @@ import (
 )
 
 // tagSets finds contexts that have the same tags, as the metrics of one pod do, so that they share
-// one list. It knows one context for each list; when that one goes the others keep the list, and
-// the next to come has its own.
+// one list. It knows one context for each list. When that context expires, the others keep the
+// list, and the next new context gets its own.
 type tagSets struct {
 	seed  maphash.Seed
 	first map[uint64]*entry // by the hash of their tags
@@ -38,7 +38,7 @@ func (t *tagSets) leave(e *entry) {
 	}
 }
 
-// hash depends on the tags' order: lists that differ in it are two.
+// hash depends on the order of tags: lists in another order are other lists.
 func (t *tagSets) hash(tags []string) (hash uint64) {
 	for _, tag := range tags {
 		hash = (hash ^ maphash.String(t.seed, tag)) * 0x9e3779b97f4a7c15

@@ -70,20 +70,20 @@ type State struct {
 	Value       float64
 	Approximate bool
 	// Count and Sum are totals since the context was first seen. Last describes the last closed
-	// bucket in which a sample came; it is nil before there is one, when none of that bucket's
-	// values were taken, and when the open bucket needs the room.
+	// bucket with a sample. It is nil before there is one, when all values of that bucket were
+	// dropped, and when the open bucket needs the room.
 	Count, Sum float64
 	Last       *Summary
 }
 
-// Limits are the bounds of an aggregator; 0 means none.
+// Limits are the bounds of an aggregator; 0 means no bound.
 type Limits struct {
 	Contexts    int // all contexts
 	PerOrigin   int // contexts of one origin
 	Bytes       int // estimated size of all contexts and sketches
 	Timestamped int // points with timestamps that wait for a flush, per shard
 	SetExact    int // values of a set that are counted exactly
-	Expiry      int // flushes without a sample after which a context goes
+	Expiry      int // flushes without a sample until a context expires
 }
 
 // DefaultLimits returns the limits for an agent of one machine.
@@ -94,14 +94,14 @@ func DefaultLimits() Limits {
 	}
 }
 
-// Stats are an aggregator's counters since its start, and its fill.
+// Stats are an aggregator's counters since its start, and its current fill.
 type Stats struct {
 	Samples uint64 // samples taken
-	// Samples dropped, or of which a value was, by the bound that they met.
+	// Samples dropped, in whole or in part, by the bound that dropped them.
 	DroppedContexts, DroppedOrigin, DroppedBytes, DroppedTimestamped uint64
 	// Untrackable are values beyond what a sketch can hold.
 	Untrackable uint64
-	Expired     uint64 // contexts that have gone
+	Expired     uint64 // expired contexts
 	Contexts    int
 	Bytes       int
 }

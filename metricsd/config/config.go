@@ -14,7 +14,7 @@ import (
 	"github.com/beagle-go/beagle/metricsd/aggregate"
 )
 
-// Config is everything that one can set.
+// Config holds all settings.
 type Config struct {
 	Host        string      `yaml:"host" help:"host of metrics that do not name one; empty for none"`
 	HTTP        string      `yaml:"http" help:"address of /metrics, /healthz, /malformed, /events and /debug/pprof; empty for none"`
@@ -41,8 +41,8 @@ type Listen struct {
 	StreamConnections int    `yaml:"stream_connections" help:"most open connections of the Unix stream socket; each holds listen.packet_size bytes and 5 KB more"`
 }
 
-// Tagger adds tags to what comes from containers. Cardinality and entities can be changed
-// without a restart, like limits.
+// Tagger adds tags to metrics of containers. Cardinality and entities can be changed without a
+// restart, like limits.
 type Tagger struct {
 	Credentials           bool   `yaml:"credentials" help:"find the container of a sender on a Unix socket by its process (SO_PASSCRED, /proc/PID/cgroup), on Linux and in the namespace of the senders' processes"`
 	Cardinality           string `yaml:"cardinality" help:"which tags a message gets that has no card: none, low, orchestrator or high; tagger.entities, in the file only, has the tags"`
@@ -53,11 +53,11 @@ type Tagger struct {
 	KubernetesSecrets     string `yaml:"kubernetes_secrets" help:"directory with token and ca.crt of the account that asks"`
 	KubernetesLabels      string `yaml:"kubernetes_labels" help:"labels of pods that become tags, as in docker_labels"`
 	KubernetesAnnotations string `yaml:"kubernetes_annotations" help:"annotations of pods that become tags, as in docker_labels"`
-	// Entities are under container ids, pod UIDs and in-<cgroup inode>. In the file only.
+	// Entities are keyed by container id, pod UID or in-<cgroup inode>. In the file only.
 	Entities map[string]Entity `yaml:"entities"`
 }
 
-// Entity are the tags of a container or a pod, by the least cardinality that gets them.
+// Entity are the tags of a container or a pod, by the least cardinality that receives them.
 type Entity struct {
 	Low          []string `yaml:"low"`
 	Orchestrator []string `yaml:"orchestrator"`
@@ -95,9 +95,9 @@ type RemoteWrite struct {
 	QueueBytes int    `yaml:"queue_bytes" help:"most bytes of the queue; the oldest payloads go first"`
 }
 
-// Intake says where series are taken and where what is known of them is kept. The
-// agent has no use for it; `metricsd intake` and `metricsd all` have. SIGHUP reads body,
-// opened, requests, pending and the file of customers again.
+// Intake says where series are taken and where their names are kept. Only `metricsd intake` and
+// `metricsd all` use it. SIGHUP reads body, opened, requests, pending and the file of customers
+// again.
 type Intake struct {
 	HTTP          string `yaml:"http" help:"address of the intake's door, page and API"`
 	Token         string `yaml:"token" help:"required of senders and readers, as DD-API-KEY, bearer token or password; empty for nobody; the environment keeps it out of lists of processes"`
@@ -140,9 +140,8 @@ type Log struct {
 	JSON  bool   `yaml:"json" help:"write JSON instead of text"`
 }
 
-// Default listens on loopback only. Sketches go to nobody but metricsd's own intake: who sends
-// distributions elsewhere has the series made of them on dashboards, and they end when sketches go
-// out instead.
+// Default listens on loopback only. Sketches go only to metricsd's own intake: dashboards of other
+// receivers use the series made of distributions, and these end when sketches are sent instead.
 func Default() Config {
 	limits := aggregate.DefaultLimits()
 	return Config{
@@ -204,15 +203,14 @@ func checkBounds(bounds []bound) error {
 	return errors.Join(errs...)
 }
 
-// checkAgent collects all that is wrong with the agent's settings, for one start to show every
-// mistake.
+// checkAgent collects all faults of the agent's settings, so that one start shows every mistake.
 func (c *Config) checkAgent() error {
 	l := &c.Listen
 	var errs []error
 	if l.UDP == "" && l.Unixgram == "" && l.Unix == "" {
 		errs = append(errs, errors.New("nothing to listen on; set listen.udp, listen.unixgram or listen.unix"))
 	}
-	// A receiver that is away must not cost data or memory: without a queue on disk it would.
+	// A receiver that is down must not cost data or memory, so the queue is on disk.
 	if c.Datadog.URL != "" && c.Datadog.Queue == "" {
 		errs = append(errs,
 			errors.New("datadog.url is set and datadog.queue is not; name a directory for payloads that wait"))
@@ -240,7 +238,7 @@ func (c *Config) checkAgent() error {
 	}))...)
 }
 
-// check is the same for the intake's settings, in which each store is either embedded or a server.
+// check checks the intake's settings. Each store is either embedded or a server.
 func (i *Intake) check() error {
 	var errs []error
 	if i.HTTP == "" {
@@ -252,8 +250,8 @@ func (i *Intake) check() error {
 	if i.Index.Postgres == "" && i.Index.Dir == "" {
 		errs = append(errs, errors.New("intake.index has neither dir nor postgres; name a directory"))
 	}
-	// With customers there are two kinds of callers, and without the operator's token nobody could
-	// see all.
+	// With customers there are two kinds of callers. Without the operator's token nobody could see
+	// all data.
 	if i.Customers != "" && i.Token == "" {
 		errs = append(errs, errors.New("intake.customers is set and intake.token is not; give the operator a token"))
 	}

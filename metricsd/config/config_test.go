@@ -121,7 +121,7 @@ func TestTagsOfContainers(t *testing.T) {
 	}
 }
 
-// TestSketchesAreAskedFor: an upgrade must not end the series that users have of their
+// TestSketchesAreAskedFor checks that an upgrade does not end the series that users have of their
 // distributions.
 func TestSketchesAreAskedFor(t *testing.T) {
 	if got := Default().Datadog.Sketches; got != "auto" {
@@ -129,7 +129,7 @@ func TestSketchesAreAskedFor(t *testing.T) {
 	}
 }
 
-// FuzzFile reads whatever a file may hold: what is taken is within the bounds.
+// FuzzFile reads any file: accepted settings are within the bounds.
 func FuzzFile(f *testing.F) {
 	f.Add("host: a\nlisten:\n  udp: x\nlimits: {contexts: 5}\n")
 	f.Add("tagger:\n  entities:\n    c: {low: [a]}\n---\n")

@@ -20,7 +20,7 @@ const (
 	fileVariable = environmentPrefix + "CONFIG"
 )
 
-// Loader reads a configuration, again when it is asked again.
+// Loader reads a configuration, as often as it is asked.
 type Loader struct {
 	verb     string
 	environ  []string
@@ -39,8 +39,8 @@ func NewLoader(verb string, args, environ []string, w io.Writer) (*Loader, error
 	set.StringVar(&l.file, "config", "",
 		"YAML `file` with the configuration; "+fileVariable+" in the environment names one too")
 	defaults := Default()
-	// A flag for each field. It is noted and not set: the file and the environment, which weigh
-	// less, are read later, and the file's name is itself a flag.
+	// Add a flag for each field. Note its value and do not set it yet: the file and the
+	// environment, which weigh less, are read later, and the file's name is itself a flag.
 	for path, field := range leaves(reflect.ValueOf(&defaults).Elem(), "") {
 		usage := field.help
 		if !field.value.IsZero() {
@@ -60,7 +60,7 @@ func NewLoader(verb string, args, environ []string, w io.Writer) (*Loader, error
 	if err := set.Parse(args); err != nil {
 		return nil, err
 	}
-	// The flag wins over the environment, here as for every field.
+	// As for every field, the flag wins over the environment.
 	if l.file == "" {
 		l.file = lookup(environ, fileVariable)
 	}
@@ -128,7 +128,7 @@ func (l *Loader) readEnvironment(fields map[string]leaf) error {
 	for path := range fields {
 		paths[variable(path)] = path
 	}
-	// In order, so that of two mistakes the same one is reported each time.
+	// Go in order, so that of two mistakes the same one is reported each time.
 	for _, pair := range slices.Sorted(slices.Values(l.environ)) {
 		name, value, _ := strings.Cut(pair, "=")
 		if !strings.HasPrefix(name, environmentPrefix) || name == fileVariable {
@@ -164,7 +164,7 @@ func leaves(v reflect.Value, prefix string) func(yield func(string, leaf) bool) 
 			field := v.Type().Field(i)
 			path := prefix + field.Tag.Get("yaml")
 			if v.Field(i).Kind() == reflect.Map {
-				continue // the file only
+				continue // in the file only
 			}
 			if v.Field(i).Kind() == reflect.Struct {
 				for p, l := range leaves(v.Field(i), path+".") {

@@ -13,11 +13,11 @@ func (l Log) level() (level slog.Level, err error) {
 	return level, nil
 }
 
-// Logger makes the logger that the configuration asks for.
+// Logger makes the configured logger.
 func (l Log) Logger(w io.Writer) *slog.Logger {
 	level, err := l.level()
 	if err != nil {
-		level = slog.LevelInfo // Check has refused it
+		level = slog.LevelInfo // Check refuses it
 	}
 	options := &slog.HandlerOptions{Level: level}
 	if l.JSON {

@@ -33,8 +33,7 @@ import (
 	"github.com/beagle-go/beagle/metricsd/murmur3"
 )
 
-// Generator makes keys. It keeps its table from call to call and is for one
-// goroutine.
+// Generator makes keys. It keeps its table between calls and is for one goroutine.
 type Generator struct {
 	seed  uint64
 	table []place
@@ -51,8 +50,8 @@ func (g *Generator) Key(name, host string, tags []string) (key uint64, unique []
 	return g.KeyHashed(name, host, tags, nil)
 }
 
-// KeyHashed does what [Generator.Key] does for tags of which the first are hashed already, with
-// [murmur3.Sum64] and the generator's seed; those beyond hashes are hashed here.
+// KeyHashed is [Generator.Key] for tags of which the first are hashed already, with [murmur3.Sum64]
+// and the generator's seed; it hashes the others.
 func (g *Generator) KeyHashed(name, host string, tags []string, hashes []uint64) (key uint64, unique []string) {
 	var sum uint64
 	var n int
@@ -75,8 +74,7 @@ func (g *Generator) hash(i int, tag string, known []uint64) uint64 {
 // few is the number of tags up to which a bitmap of 1024 bits proves nearly all of them new.
 const few = 16
 
-// few moves the tags to the front that differ, and returns their number and the sum of their
-// hashes.
+// few moves different tags to the front, and returns their number and the sum of their hashes.
 func (g *Generator) few(tags []string, hashes []uint64) (sum uint64, n int) {
 	var seen [16]uint64
 	for i, tag := range tags {
@@ -86,7 +84,7 @@ func (g *Generator) few(tags []string, hashes []uint64) (sum uint64, n int) {
 			continue
 		}
 		*word |= bit
-		if n < i { // what stays in its place is not written again
+		if n < i { // a tag that stays in its place is not written again
 			tags[n] = tag
 		}
 		n++
@@ -106,8 +104,8 @@ const (
 	mostTags  = 1<<indexBits - 1
 )
 
-// many does what few does for any number of tags. Of those after the first 2^24 that differ, one
-// that comes twice counts twice.
+// many is few for any number of tags. After the first 2^24 different tags, one that repeats counts
+// twice.
 func (g *Generator) many(tags []string, hashes []uint64) (sum uint64, n int) {
 	table := g.fresh(len(tags))
 	stamp := place(g.stamp << partBits)
@@ -132,8 +130,8 @@ func (g *Generator) many(tags []string, hashes []uint64) (sum uint64, n int) {
 	return sum, n
 }
 
-// fresh returns a table that is at most a quarter full with n tags, and of which no place has the
-// stamp of this call.
+// fresh returns a table that n tags fill to a quarter at most, and in which no place has the stamp
+// of this call.
 func (g *Generator) fresh(n int) []place {
 	size := 256
 	for size < 4*n {

@@ -33,7 +33,7 @@ func TestOrderAndDuplicatesDoNotCount(t *testing.T) {
 	}
 }
 
-// TestContextsThatMustDiffer: each pair is a fault that a real generator has had.
+// TestContextsThatMustDiffer checks pairs of contexts, each of which some real generator confused.
 func TestContextsThatMustDiffer(t *testing.T) {
 	pairs := []struct {
 		name string
@@ -60,8 +60,8 @@ func TestContextsThatMustDiffer(t *testing.T) {
 	}
 }
 
-// TestTagsCountNotHashes checks that a hash that is zero, and two tags of one hash, which cannot be
-// made at will with Murmur3, do not make one tag of two, nor two of one.
+// TestTagsCountNotHashes checks that a hash of zero does not lose a tag, and that two tags with one
+// hash stay two. Murmur3 cannot make such hashes at will.
 func TestTagsCountNotHashes(t *testing.T) {
 	for _, more := range []int{0, few, 600} {
 		tags := append([]string{"a", "a", "b", "b", "c", "a", "d"}, realistic(more)...)
@@ -74,7 +74,7 @@ func TestTagsCountNotHashes(t *testing.T) {
 	}
 }
 
-// TestStampsBeginAnew checks that a table whose stamps are used up forgets what it holds.
+// TestStampsBeginAnew checks that a table forgets its content when its stamps are used up.
 func TestStampsBeginAnew(t *testing.T) {
 	g := NewGenerator(7)
 	want, _ := g.Key("m", "h", realistic(100))
@@ -122,7 +122,7 @@ func TestManyContextsDoNotCollide(t *testing.T) {
 	}
 }
 
-// FuzzKey compares with the definition: sort, drop duplicates, add up.
+// FuzzKey compares the key with its definition: sort, drop duplicates, add up.
 func FuzzKey(f *testing.F) {
 	f.Add("m", "h", "a,b,a,,c")
 	f.Fuzz(func(t *testing.T, name, host, list string) {
@@ -145,7 +145,7 @@ func FuzzKey(f *testing.F) {
 	})
 }
 
-// realistic makes n tags of the lengths that services send, mean 26 bytes.
+// realistic makes n tags of usual lengths, mean 26 bytes.
 func realistic(n int) []string {
 	keys := []string{"pod_name:checkout-7d9f8b6c5-", "kube_namespace:payments-", "zone:eu1-", "image_tag:v2.14."}
 	tags := make([]string, n)
@@ -155,9 +155,9 @@ func realistic(n int) []string {
 	return tags
 }
 
-// BenchmarkKey times what a sample pays: tags are hashed within the loop, come
-// shuffled, hold duplicates, and are handed over afresh every time, because Key
-// compacts them. The copy is part of the figure; BenchmarkCopy tells it.
+// BenchmarkKey times what a sample pays. Tags are hashed within the loop, shuffled and with
+// duplicates. Each time there is a fresh copy, because Key compacts tags; the figure includes the
+// copy, which BenchmarkCopy times alone.
 func BenchmarkKey(b *testing.B) { overSizes(b, NewGenerator(7)) }
 
 func BenchmarkCopy(b *testing.B) { overSizes(b, nil) }
@@ -168,8 +168,8 @@ func overSizes(b *testing.B, g *Generator) {
 	}
 }
 
-// shuffled makes 64 lists of one size, an eighth of each duplicates, so that the
-// branches are not learned by heart.
+// shuffled makes 64 lists of one size, an eighth of each duplicates, so that the processor does not
+// learn the branches.
 func shuffled(n int) [][]string {
 	rng := rand.New(rand.NewPCG(uint64(n), 2))
 	lists := make([][]string, 64)

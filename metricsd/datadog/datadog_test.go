@@ -115,8 +115,8 @@ func TestLargeFlushesAreSplit(t *testing.T) {
 	}
 }
 
-// TestNothingIsLost goes through an outage and a restart: every count arrives
-// once, whatever version and compression the new start is configured with.
+// TestNothingIsLost checks that every count arrives once despite an outage and a restart, whatever
+// version and compression the new start is configured with.
 func TestNothingIsLost(t *testing.T) {
 	in, dir := newIntake(t), t.TempDir()
 	in.answer(http.StatusServiceUnavailable)
@@ -139,7 +139,7 @@ func TestNothingIsLost(t *testing.T) {
 	done = make(chan struct{})
 	go func() { second.Run(ctx); close(done) }()
 	waitFor(t, "delivery", func() bool { return in.sums()["c"] == 15 })
-	second.Points([]aggregate.Point{count("c", 100)}) // Run waits and is woken
+	second.Points([]aggregate.Point{count("c", 100)}) // Run waits and wakes up
 	waitFor(t, "delivery", func() bool { return in.sums()["c"] == 115 })
 	stop()
 	<-done

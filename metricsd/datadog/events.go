@@ -8,8 +8,8 @@ import (
 	"github.com/beagle-go/beagle/metricsd/dogstatsd"
 )
 
-// Events go where Datadog's agent sends its own, many in a payload; the public API takes
-// one a request.
+// Events go where Datadog's agent sends its own, many in a payload. The public API takes one event
+// in a request.
 var (
 	eventForm = deliver.Form{Path: "/intake/", ContentType: "application/json"}
 	checkForm = deliver.Form{Path: "/api/v1/check_run", ContentType: "application/json"}
@@ -86,7 +86,7 @@ func packChecks(checks []dogstatsd.Check) (bodies [][]byte) {
 		}
 		tags := c.Tags
 		if tags == nil {
-			tags = []string{} // the agent says so too
+			tags = []string{} // the agent does so too
 		}
 		body = append(append(body, separator),
 			mustMarshal(checkJSON{c.Name, c.Source.Host, c.Timestamp, c.Status, c.Message, tags})...)

@@ -24,7 +24,7 @@ import (
 	"github.com/beagle-go/beagle/metricsd/queue"
 )
 
-// receiver keeps the bodies by path, once it is up.
+// receiver keeps bodies by path once it is opened.
 type receiver struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -56,8 +56,8 @@ func newReceiver(t *testing.T) *receiver {
 	return r
 }
 
-// TestEventsAndChecksGoTheirWay sends lines to an agent whose receiver is down, stops the
-// agent, and starts another on the same queue when the receiver is up.
+// TestEventsAndChecksGoTheirWay sends lines to an agent whose receiver is down, and stops the
+// agent. It starts another agent on the same queue when the receiver is up.
 func TestEventsAndChecksGoTheirWay(t *testing.T) {
 	r, dir := newReceiver(t), t.TempDir()
 	run := func(lines ...string) {
@@ -136,8 +136,7 @@ func TestEventsAndChecksGoTheirWay(t *testing.T) {
 	}
 }
 
-// TestAReceiverOfSeriesAlone answers 404 to all else:
-// the series arrive all the same.
+// TestAReceiverOfSeriesAlone answers 404 to everything except series, which arrive all the same.
 func TestAReceiverOfSeriesAlone(t *testing.T) {
 	var asked []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

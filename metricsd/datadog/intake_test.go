@@ -16,8 +16,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// intake is a server of the series API that reads bodies with decoders of its
-// own, and refuses when told to.
+// intake is a server of the series API. It reads bodies with decoders of its own, and refuses on
+// demand.
 type intake struct {
 	*httptest.Server
 	mu       sync.Mutex

@@ -12,7 +12,7 @@ import (
 	"github.com/beagle-go/beagle/metricsd/queue"
 )
 
-// Options say in which form to send.
+// Options choose the form of payloads.
 type Options struct {
 	// API is "v1" or "v2", Compression "zlib", "deflate", "zstd" or "none".
 	API, Compression string
@@ -22,7 +22,7 @@ type Options struct {
 	Events bool
 	// Key goes with every payload, if it is not empty.
 	Key string
-	// Deliver's URL is what stands before /api/v2/series.
+	// Deliver's URL is the part before /api/v2/series.
 	Deliver deliver.Options
 }
 
@@ -62,7 +62,7 @@ func New(o Options, q *queue.Queue, log *slog.Logger) (*Output, error) {
 	return &Output{Sender: s, format: f, compression: c, sketched: types, events: o.Events}, nil
 }
 
-// WantsEvents says whether events and service checks are sent.
+// WantsEvents reports whether events and service checks are sent.
 func (o *Output) WantsEvents() bool { return o.events }
 
 // Send puts the flush into the queue.

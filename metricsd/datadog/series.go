@@ -20,8 +20,8 @@ type series struct {
 	Value  float64
 }
 
-// expand calls yield with the series that a point becomes. Values that are not
-// finite, such as a count that has run over, cannot be sent.
+// expand calls yield with the series that a point becomes. Values that are not finite, such as an
+// overflowed count, cannot be sent.
 func expand(p *aggregate.Point, yield func(*series)) (unsendable int) {
 	s := series{Host: p.Host, Tags: p.Tags, Time: p.Time}
 	emit := func(suffix string, count bool, value float64) {
@@ -40,9 +40,10 @@ func expand(p *aggregate.Point, yield func(*series)) (unsendable int) {
 	return unsendable
 }
 
-// expandSummary emits a distribution as the numbers that the Agent makes of one, under its names.
+// expandSummary emits a distribution as the numbers that the Agent derives from one, under its
+// names.
 func expandSummary(s *aggregate.Summary, emit func(suffix string, count bool, value float64)) {
-	if s.Count == 0 { // no value was one that a sketch can hold
+	if s.Count == 0 { // a sketch could hold none of the values
 		return
 	}
 	emit(".count", true, s.Count)
@@ -91,7 +92,7 @@ func appendJSON(to []byte, s *series) []byte {
 		Tags     []string      `json:"tags,omitempty"`
 	}{s.Metric, [1][2]float64{{float64(s.Time), s.Value}}, kind, interval, s.Host, s.Tags})
 	if err != nil {
-		panic(err) // expand has left out what JSON cannot say
+		panic(err) // expand leaves out values that JSON cannot express
 	}
 	return append(to, b...)
 }
@@ -117,8 +118,8 @@ const (
 	typeGauge = 3
 )
 
-// appendProtobuf writes a point as field of the message of /api/v2/series, from the inside out,
-// since each length stands before what it counts.
+// appendProtobuf writes a point as a field of the message of /api/v2/series. It works from the
+// inside out, since each length stands before its content.
 func appendProtobuf(to []byte, s *series) []byte {
 	var m []byte
 	if s.Host != "" {

@@ -11,8 +11,8 @@ import (
 	"github.com/beagle-go/beagle/metricsd/dogstatsd"
 )
 
-// asSketch tells, by the name in the configuration, which types go out as sketches;
-// the others become counts and gauges.
+// asSketch says which types go out as sketches, by the name in the configuration; the others become
+// counts and gauges.
 var asSketch = map[string]map[dogstatsd.Type]bool{
 	"none":          {},
 	"distributions": {dogstatsd.Distribution: true},
@@ -21,9 +21,9 @@ var asSketch = map[string]map[dogstatsd.Type]bool{
 
 var sketchForm = deliver.Form{Path: "/api/beta/sketches", ContentType: "application/x-protobuf"}
 
-// A bin of Datadog's sketches is a number of 16 bits, and so is what it counts: what is
-// more takes several bins of the same number. A sketch holds what fits into 4,096 full
-// bins: a line with a sample rate of 1e-15 must not become a body of gigabytes.
+// A bin of Datadog's sketches has a number of 16 bits and a count of 16 bits. A larger count takes
+// several bins of the same number. A sketch holds at most 4,096 full bins, so that a line with a
+// sample rate of 1e-15 does not make a body of gigabytes.
 const (
 	maxKey      = math.MaxInt16
 	maxBinCount = math.MaxUint16
@@ -43,10 +43,10 @@ type bins struct {
 // number.
 func binsOf(s *aggregate.Summary) (b bins) {
 	var sum float64
-	// Negative bins come in order of their size, not of their value, and the format has bins by
-	// value: so they are turned around before they are taken, then zero, then the positive ones.
+	// Negative bins come in order of their size, not of their value, and the format orders bins by
+	// value. So take them backwards, then zero, then the positive ones.
 	take := func(key int32, count float64) {
-		// The format counts in 32 bits; what is over it is left out and told.
+		// The format counts in 32 bits; leave out what exceeds them, and report it.
 		if sum += count; sum > maxCount {
 			sum, b.over = maxCount, true
 		}
@@ -77,10 +77,10 @@ func binsOf(s *aggregate.Summary) (b bins) {
 	return b
 }
 
-// clampKey returns the bin of a magnitude: what is below 1e-9 is in the bin of zero.
+// clampKey returns the bin of a magnitude; below 1e-9 that is the bin of zero.
 func clampKey(index int) int32 { return int32(min(max(index, 0), maxKey)) }
 
-// add adds n values, to the last bin if it is the same.
+// add adds n values: to the last bin, if it has the same number.
 func (b *bins) add(key int32, n int64) {
 	if last := len(b.keys) - 1; last >= 0 && b.keys[last] == key {
 		n += int64(b.counts[last])
@@ -113,7 +113,7 @@ const (
 	fieldSketchN     = 8
 )
 
-// appendSketch adds a point's sketch. Without values there is none.
+// appendSketch adds a point's sketch, if it has values.
 func appendSketch(to []byte, p *aggregate.Point, b *bins) []byte {
 	if b.total == 0 {
 		return to
@@ -138,8 +138,8 @@ func appendSketch(to []byte, p *aggregate.Point, b *bins) []byte {
 	return appendBytes(to, fieldSketches, appendBytes(m, fieldDogsketches, d))
 }
 
-// packSketches takes the points that go out as sketches into payloads, and returns the
-// others. A sum that is not finite cannot be sent.
+// packSketches packs the points that go out as sketches, and returns the others. A sum that is not
+// finite cannot be sent.
 func (o *Output) packSketches(points []aggregate.Point) (bodies [][]byte, rest []aggregate.Point) {
 	if len(o.sketched) == 0 {
 		return nil, points

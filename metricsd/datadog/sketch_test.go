@@ -47,8 +47,8 @@ func TestBinsAreThoseOfTheAgent(t *testing.T) {
 	}
 }
 
-// TestWithoutSketchesNothingIsCopied: without sketches the points are handed on as they are: a
-// flush may have a million.
+// TestWithoutSketchesNothingIsCopied checks that without sketches the same slice of points is
+// handed on: a flush may have a million.
 func TestWithoutSketchesNothingIsCopied(t *testing.T) {
 	points := []aggregate.Point{distribution(1), count("c", 1)}
 	bodies, rest := new(Output).packSketches(points)
@@ -68,7 +68,7 @@ func TestBinsAreInOrderAndWhole(t *testing.T) {
 	if sum(b.counts) != 17 || b.total != 17 || slices.Min(b.counts) != 3 || slices.Max(b.counts) != 4 {
 		t.Errorf("%+v", b)
 	}
-	// As the agent does: what is over 16 bits is in further bins of the same number.
+	// Like the agent, use further bins of the same number for counts above 16 bits.
 	b = binsOf(summary(1.0/200_000, 5))
 	if k := agentKey(5); !slices.Equal(b.keys, []int32{k, k, k, k}) ||
 		!slices.Equal(b.counts, []uint32{3395, 65535, 65535, 65535}) {
@@ -76,8 +76,8 @@ func TestBinsAreInOrderAndWhole(t *testing.T) {
 	}
 }
 
-// TestSketchesAreBounded checks that a sample rate can say that a line stands for more values than
-// there are atoms.
+// TestSketchesAreBounded checks that the payload stays bounded when a sample rate says that a line
+// stands for more values than there are atoms.
 func TestSketchesAreBounded(t *testing.T) {
 	for _, rate := range []float64{1e-9, 1e-15, 1e-200} {
 		b := binsOf(summary(rate, 1, 2, 3, 4))

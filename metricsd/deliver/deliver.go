@@ -68,12 +68,12 @@ type Sender struct {
 	client  *http.Client
 	log     *slog.Logger
 
-	// unknown are the optional paths that the receiver does not know, as far as it has
-	// answered. Only deliver uses it.
+	// unknown are the optional paths that the receiver has rejected as unknown. Only deliver uses
+	// it.
 	unknown map[string]bool
 
 	mu    sync.Mutex
-	held  [][]byte // what the disk had no room for, the oldest first
+	held  [][]byte // payloads that the disk had no room for, the oldest first
 	bytes int      // of held
 	// posting says that the first of held is being posted: it must stay the first.
 	posting bool
@@ -104,7 +104,7 @@ func New(o Options, q *queue.Queue, log *slog.Logger) (*Sender, error) {
 		}
 	}
 	o.URL = strings.TrimSuffix(o.URL, "/")
-	// A redirect would carry the key to who knows where.
+	// A redirect could carry the key to an unknown host.
 	client := &http.Client{
 		Timeout:       o.Timeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -133,7 +133,7 @@ func (s *Sender) Put(f Form, body []byte) {
 	}
 }
 
-// first returns the place in held of the first payload that is not being posted; the lock is held.
+// first returns the index in held of the first payload that is not being posted; the lock is held.
 func (s *Sender) first() int {
 	if s.posting {
 		return 1
@@ -144,8 +144,8 @@ func (s *Sender) first() int {
 // maxHeld bounds the bytes that wait in memory.
 const maxHeld = 16 << 20
 
-// settle moves what is held to the disk, until there is no room; the lock is held. While the first
-// is being posted nothing moves: it would be sent after newer payloads, or twice.
+// settle moves held payloads to the disk, until there is no room; the lock is held. It moves
+// nothing while the first is being posted: that payload would be sent after newer ones, or twice.
 func (s *Sender) settle() error {
 	for len(s.held) > 0 && !s.posting {
 		err := s.queue.Put(s.held[0])
@@ -172,7 +172,7 @@ func (s *Sender) lose(i int, err error) {
 	s.log.Error("a payload is lost", "error", err)
 }
 
-// Run delivers until ctx is done. A request under way is finished: cut off it might
+// Run delivers until ctx is done. It finishes a request under way: a request that was cut off might
 // have been accepted, and would be sent twice.
 func (s *Sender) Run(ctx context.Context) {
 	pause := s.options.FirstPause
@@ -205,8 +205,8 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// Finish delivers what it can until the first failure or the end of ctx; the
-// rest stays on disk for the next start. Call it after Run.
+// Finish delivers payloads until the first failure or the end of ctx; the rest stays on disk for
+// the next start. Call it after Run.
 func (s *Sender) Finish(ctx context.Context) {
 	defer s.giveUp()
 	for ctx.Err() == nil {
@@ -216,7 +216,7 @@ func (s *Sender) Finish(ctx context.Context) {
 	}
 }
 
-// giveUp tries the disk a last time and counts as lost what it does not take.
+// giveUp tries the disk a last time and counts as lost the payloads that it does not take.
 func (s *Sender) giveUp() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -225,7 +225,7 @@ func (s *Sender) giveUp() {
 	}
 }
 
-// deliver tries the oldest payload. An error means that it is to be tried again.
+// deliver tries the oldest payload. After an error it must be tried again.
 func (s *Sender) deliver() (empty bool, _ error) {
 	s.mu.Lock()
 	s.settle() // Put has told of a failure
@@ -275,7 +275,7 @@ func (s *Sender) try(payload []byte) error {
 	return nil
 }
 
-// tell logs a refusal; of an unknown path once, for every flush would repeat it.
+// tell logs a refusal; for an unknown path only once, since every flush would repeat it.
 func (s *Sender) tell(refused *refusedError) {
 	switch {
 	case refused.unknown == "":
@@ -287,7 +287,7 @@ func (s *Sender) tell(refused *refusedError) {
 	}
 }
 
-// refusedError is an answer that sending again would not change.
+// refusedError is an answer that another attempt would not change.
 type refusedError struct {
 	status  string
 	unknown string // the optional path that the receiver does not know
@@ -322,7 +322,7 @@ func (s *Sender) post(payload []byte) error {
 	return s.judge(answer, parts[0])
 }
 
-// judge returns a *refusedError for what is not to be sent again, another error for what is.
+// judge returns a *refusedError if the request must not be repeated, and another error if it may.
 func (s *Sender) judge(answer *http.Response, path string) error {
 	text, _ := io.ReadAll(io.LimitReader(answer.Body, 256))
 	status := fmt.Sprintf("%s %q", answer.Status, text)

@@ -57,8 +57,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestUnknownPathsHoldUpNothing has a receiver that knows one path of two: what is optional is
-// dropped and logged once, and the payloads after it arrive.
+// TestUnknownPathsHoldUpNothing posts to a receiver that knows one path of two. Payloads for the
+// other path are dropped and logged once, and the payloads after them arrive.
 func TestUnknownPathsHoldUpNothing(t *testing.T) {
 	for _, status := range []int{404, 405, 501} {
 		arrived := 0
@@ -107,7 +107,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestAPayloadKeepsItsKey has a receiver that is away at first, and a restart between.
+// TestAPayloadKeepsItsKey posts while the receiver is down, and restarts in between.
 func TestAPayloadKeepsItsKey(t *testing.T) {
 	var keys []string
 	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -165,8 +165,8 @@ func TestOwn(t *testing.T) {
 	}
 }
 
-// TestASlowReceiverHoldsUpNobody has one that answers when the test lets it. Putting payloads does
-// not wait for it; they wait on disk, within the bound, and arrive in their order.
+// TestASlowReceiverHoldsUpNobody posts to a receiver that answers when the test lets it. Putting
+// payloads does not wait for it. They wait on disk, within the bound, and arrive in their order.
 func TestASlowReceiverHoldsUpNobody(t *testing.T) {
 	release, arrived := make(chan struct{}), make(chan string, 100)
 	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -195,13 +195,13 @@ func TestASlowReceiverHoldsUpNobody(t *testing.T) {
 				t.Errorf("%s came after %s", got, last)
 			}
 			last = body[:2]
-		case <-time.After(5 * time.Minute): // it waits for what comes, not for a clock
+		case <-time.After(5 * time.Minute): // it waits for payloads, not for a clock
 			t.Fatalf("%d payloads arrived, the last %q", n, last)
 		}
 	}
 	stop()
 	running.Wait()
-	if n < stats.Queue.Items || n > stats.Queue.Items+1 { // the one that was being posted may be among them or not
+	if n < stats.Queue.Items || n > stats.Queue.Items+1 { // the payload that was being posted may be among them
 		t.Errorf("%d payloads arrived of %d in the queue", n, stats.Queue.Items)
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/beagle-go/beagle/metricsd/queue"
 )
 
-// TestAFullDisk fills the disk while the receiver is away: what comes meanwhile waits in
-// memory, and all of it is delivered in order, once each, when there is room.
+// TestAFullDisk fills the disk while the receiver is down. Payloads then wait in memory, and all of
+// them are delivered in order, once each, when there is room.
 func TestAFullDisk(t *testing.T) {
 	dir := disktest.Mount(t, "1m")
 	var away atomic.Bool
@@ -67,8 +67,8 @@ func TestAFullDisk(t *testing.T) {
 	}
 }
 
-// TestAFullDiskStopsNothing never makes room: a receiver that is there gets everything in
-// order, from Run, which sleeps when the first payload comes, and from Finish.
+// TestAFullDiskStopsNothing never makes room. A receiver that is up gets everything in order, from
+// Run, which sleeps when the first payload comes, and from Finish.
 func TestAFullDiskStopsNothing(t *testing.T) {
 	dir := disktest.Mount(t, "1m")
 	disktest.Fill(t, dir)
@@ -110,8 +110,8 @@ func TestAFullDiskStopsNothing(t *testing.T) {
 	}
 }
 
-// TestWhatIsBeingPostedStays overfills memory while the receiver holds the oldest payload: the
-// next ones are dropped, and the oldest arrives once.
+// TestWhatIsBeingPostedStays overfills memory while the receiver holds the oldest payload. The next
+// ones are dropped, and the oldest arrives once.
 func TestWhatIsBeingPostedStays(t *testing.T) {
 	dir := disktest.Mount(t, "1m")
 	disktest.Fill(t, dir)
@@ -143,7 +143,7 @@ func TestWhatIsBeingPostedStays(t *testing.T) {
 	}
 }
 
-// TestMemoryIsBoundedToo leaves the disk full: the oldest payloads go, and the end counts
+// TestMemoryIsBoundedToo leaves the disk full. The oldest payloads are dropped, and the end counts
 // the others.
 func TestMemoryIsBoundedToo(t *testing.T) {
 	dir := disktest.Mount(t, "1m")

@@ -24,22 +24,22 @@ type demo struct {
 	say          func(string)
 
 	within time.Duration // for all steps together
-	start  time.Time     // so long ago that what earlier attempts took is in it
+	start  time.Time     // moved back by the time that earlier attempts took
 }
 
-// by returns the deadline of a step that may use the time up to a share of the whole.
+// by returns the deadline of a step: the given share of the whole time.
 func (d *demo) by(share float64) time.Time {
 	return d.start.Add(time.Duration(share * float64(d.within)))
 }
 
-// Shares of the time by which steps end. A rollout that is undecided by then promotes nothing.
+// Shares of the time by which steps must end. A rollout that is undecided by then promotes nothing.
 const (
 	campaignShare = 0.55
 	rolloutShare  = 0.82
 	measureShare  = 0.97
 )
 
-// A step does one part of the chain. Its return value is kept as its result.
+// A step does one part of the chain. Its result is kept.
 type step struct {
 	name, title, what string
 	run               func(ctx context.Context, d *demo, w *work) (any, error)
@@ -48,14 +48,14 @@ type step struct {
 // A record is the result of a step, as its file has it.
 type record struct {
 	Step     string          `json:"step"`
-	Key      string          `json:"key"` // of the settings and of the results that it rests on
+	Key      string          `json:"key"` // of the settings and of the earlier results
 	Ended    string          `json:"ended"`
 	Seconds  float64         `json:"seconds"`
 	Commands []command       `json:"commands"`
 	Result   json.RawMessage `json:"result"`
 }
 
-// carry takes the steps that have no result yet, or one that rests on other settings.
+// carry runs the steps that have no result yet, or one for other settings.
 func (d *demo) carry(ctx context.Context, until string) error {
 	text, err := json.Marshal(d.set)
 	if err != nil {
@@ -65,8 +65,8 @@ func (d *demo) carry(ctx context.Context, until string) error {
 	if err != nil {
 		return err
 	}
-	// The key of a step is a chain: the settings and the sources, then each step's name and result
-	// before it. So a step is done again exactly when something that it rests on is another.
+	// The key of a step is a chain: the settings and the sources, then the name and result of each
+	// step before it. So a step is repeated exactly when one of these changes.
 	key := keyOf(string(text), tree)
 	d.start = time.Now()
 	for i, s := range d.steps {
@@ -76,8 +76,8 @@ func (d *demo) carry(ctx context.Context, until string) error {
 		if err != nil {
 			return err
 		}
-		// A step that is done is passed over, and its time counts as if it had been taken now: the
-		// steps share one time in which to end.
+		// Skip a finished step, and count its time as if it had run now: the steps share one time
+		// in which to end.
 		if r == nil || r.Key != key {
 			if r, err = d.take(ctx, s, dir, key); err != nil {
 				return fmt.Errorf("%s: %w", s.name, err)
@@ -86,7 +86,7 @@ func (d *demo) carry(ctx context.Context, until string) error {
 			d.say(fmt.Sprintf("%d/%d %s: done before", i+1, len(d.steps), s.name))
 			d.start = d.start.Add(-time.Duration(r.Seconds * float64(time.Second)))
 		}
-		var plain bytes.Buffer // the file has the result indented
+		var plain bytes.Buffer // the file's result is indented
 		if err := json.Compact(&plain, r.Result); err != nil {
 			return err
 		}
@@ -98,11 +98,11 @@ func (d *demo) carry(ctx context.Context, until string) error {
 	return nil
 }
 
-// tree identifies the sources, of Beagle and of metricsd: a profile of other sources names
-// functions that may be gone.
+// tree identifies the sources of Beagle and of metricsd: a profile of other sources names functions
+// that may not exist.
 func (d *demo) tree() (string, error) {
 	sum := sha256.New()
-	// The results, git's files and tests change nothing about the programs.
+	// The results, git's files and tests do not change the programs.
 	err := filepath.WalkDir(d.root, func(at string, e fs.DirEntry, err error) error {
 		switch name := e.Name(); {
 		case err != nil:
@@ -125,12 +125,12 @@ func (d *demo) dir(i int, s step) string {
 	return filepath.Join(d.out, fmt.Sprintf("%d-%s", i+1, s.name))
 }
 
-// take takes one step. Files of an earlier attempt with the same key are still there: a step may go
-// on with them.
+// take runs one step. Files of an earlier attempt with the same key are still there, and a step may
+// continue from them.
 func (d *demo) take(ctx context.Context, s step, dir, key string) (*record, error) {
 	d.say(filepath.Base(dir) + ": " + s.title)
-	// The key is written before the step begins: an interrupted attempt is continued if all that it
-	// rests on is as before, and removed otherwise.
+	// Write the key before the step begins: an interrupted attempt continues if everything that it
+	// depends on is unchanged, and is removed otherwise.
 	begun, err := os.ReadFile(filepath.Join(dir, "key"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -162,7 +162,7 @@ func (d *demo) take(ctx context.Context, s step, dir, key string) (*record, erro
 }
 
 func keyOf(parts ...string) string {
-	text, _ := json.Marshal(parts) // strings always have a form in JSON
+	text, _ := json.Marshal(parts) // marshalling strings cannot fail
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])
 }

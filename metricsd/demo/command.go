@@ -35,7 +35,7 @@ type work struct {
 func (w *work) file(name string) string { return filepath.Join(w.dir, name) }
 
 // env returns the environment of every program: the demo's own store, and no profile for the
-// compiler. Building metricsd with its profile takes minutes.
+// compiler, since building metricsd with its profile takes minutes.
 func (d *demo) env() []string {
 	return append(os.Environ(), "BEAGLE_HOME="+d.home(), "GOFLAGS=-pgo=off", "BEAGLE_PROBE_TOKEN="+d.token(),
 		// Patches are applied to copies in here: git must not take the repository around it for
@@ -59,8 +59,9 @@ func (w *work) must(ctx context.Context, name, dir, program string, args ...stri
 	return out, err
 }
 
-// program runs a program to its end, and keeps what it printed. An interrupt reaches it as SIGINT,
-// once: it has a process group of its own. So does the end of its time, which is no error.
+// program runs a program to its end, and keeps its output. The program has a process group of its
+// own. On an interrupt, or when its time is over, it gets one SIGINT. The end of its time is no
+// error.
 func (w *work) program(ctx context.Context, name, dir, program string, args ...string) ([]byte, int, error) {
 	var out bytes.Buffer
 	log, err := os.Create(w.file(name + ".log"))
@@ -69,13 +70,13 @@ func (w *work) program(ctx context.Context, name, dir, program string, args ...s
 	}
 	defer log.Close()
 	cmd := exec.CommandContext(ctx, program, args...)
-	// Output is the result, and what is said of it is the log.
+	// The standard output is the result, and the standard error is the log.
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, w.env(), &out, log
 	gently(cmd)
 	start := time.Now()
 	err = cmd.Run()
 	var exit *exec.ExitError
-	// The end of the time ends the program as it would end itself: with what it has found.
+	// When its time is over the program ends as on an interrupt: with the results so far.
 	late := errors.Is(ctx.Err(), context.DeadlineExceeded)
 	switch {
 	case ctx.Err() != nil && !late:
@@ -94,8 +95,8 @@ func (w *work) program(ctx context.Context, name, dir, program string, args ...s
 	return out.Bytes(), c.Status, os.WriteFile(w.file(name+".txt"), out.Bytes(), 0o644)
 }
 
-// gently has a program, and what it started, end by SIGINT as Ctrl-C does, and by force only when
-// they do not.
+// gently ends a program and its children by SIGINT, as Ctrl-C does, and by force if they do not
+// end.
 func gently(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }

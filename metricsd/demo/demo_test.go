@@ -36,7 +36,7 @@ func TestResume(t *testing.T) {
 		}},
 		step{"two", "", "", func(_ context.Context, d *demo, w *work) (any, error) {
 			taken = append(taken, "two")
-			before, _ := os.ReadFile(w.file("part")) // what the attempt before left, if any
+			before, _ := os.ReadFile(w.file("part")) // the earlier attempt's files, if any
 			if err := os.WriteFile(w.file("part"), append(before, 'x'), 0o644); err != nil || fail {
 				return nil, errors.Join(err, broken)
 			}
@@ -78,8 +78,8 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// heed has programs hear an interrupt as the demo itself does, also where what started the test
-// ignores it.
+// heed makes programs react to an interrupt as the demo itself does, even if the test's parent
+// ignores interrupts.
 func heed(t *testing.T) {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, os.Interrupt)
@@ -116,7 +116,8 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestSum plants a saving of 20 % under the luck of layouts, and programs that are the same.
+// TestSum plants a saving of 20 % under the random effect of layouts, and programs that are the
+// same.
 func TestSum(t *testing.T) {
 	plant := func(factor float64) measured {
 		m := measured{Layouts: 6, Turns: 3}
@@ -188,7 +189,7 @@ func TestTime(t *testing.T) {
 	}
 }
 
-// TestLate ends a program at the end of its time, and takes what it said.
+// TestLate ends a program when its time is over, and uses its output.
 func TestLate(t *testing.T) {
 	heed(t)
 	d := newDemo(t)

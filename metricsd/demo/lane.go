@@ -16,12 +16,12 @@ type lane struct {
 	arm     string
 	service *service
 	load    *exec.Cmd
-	said    bytes.Buffer  // by the load, about what it sent
+	said    bytes.Buffer  // by the load, of about the messages that it sent
 	before  time.Duration // processor time of the service when the load began
 	ended   bool
 }
 
-// lane begins a load that lasts so long.
+// lane begins a load of the given length.
 func (s *service) lane(ctx context.Context, binary string, d time.Duration) (*lane, error) {
 	l := &lane{service: s, load: exec.CommandContext(ctx, binary, s.loadArgs(d)...)}
 	l.load.Stdout = &l.said
@@ -41,8 +41,8 @@ func (l *lane) signal(sig syscall.Signal) {
 	}
 }
 
-// end waits for the end of the load. It returns the processor time of the service since the load
-// began, and the messages.
+// end waits for the end of the load. It returns the service's processor time since the load began,
+// and the messages.
 func (l *lane) end(ctx context.Context) (seconds, messages float64, err error) {
 	l.ended = true
 	err = l.load.Wait()
@@ -67,8 +67,8 @@ func (l *lane) end(ctx context.Context) (seconds, messages float64, err error) {
 	return (after - l.before).Seconds(), messages, err
 }
 
-// drop lets the service run on, and ends a load that nobody waited for. A stopped process would not
-// end by an interrupt.
+// drop continues a stopped service, and ends a load that nobody waited for. A stopped process would
+// ignore an interrupt.
 func (l *lane) drop() {
 	l.signal(syscall.SIGCONT)
 	if !l.ended {

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// An entered is what the ledger says at the end.
+// An entered is the ledger's final account.
 type entered struct {
 	Text    string
 	Changes []struct {
@@ -18,7 +18,7 @@ type entered struct {
 
 type ledgerSaving struct{ Estimate, Low, High float64 }
 
-// ledgerStep asks the ledger for what was found, once to be read and once to be counted.
+// ledgerStep reads the ledger twice: as text for people, and as numbers.
 func ledgerStep(ctx context.Context, _ *demo, w *work) (any, error) {
 	text, err := w.must(ctx, "ledger", w.module, w.bin("beagle"), "ledger")
 	if err != nil {

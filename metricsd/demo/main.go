@@ -56,8 +56,7 @@ func run(ctx context.Context, args []string) int {
 		d.say("demo: " + err.Error())
 		return 2
 	}
-	// The page is written whether or not a step failed: it shows how far they came, and why no
-	// further.
+	// Write the page even if a step failed: it shows how far the steps came, and why no further.
 	err := d.carry(ctx, *until)
 	if page, perr := d.writePage(); perr != nil {
 		d.say("demo: the page: " + perr.Error())
@@ -76,7 +75,7 @@ func run(ctx context.Context, args []string) int {
 	return 0
 }
 
-// place finds the directories, and makes those of the results.
+// place finds the directories, and makes those for the results.
 func (d *demo) place(root, out string) (err error) {
 	if d.root, err = filepath.Abs(root); err != nil {
 		return err

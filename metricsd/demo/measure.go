@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// A measured is the end figure: processor time of the service for a message.
+// A measured is the final figure: the service's processor time for a message.
 type measured struct {
 	Promoted  []string
 	Left      []string // promoted, and not applicable on top of the others
@@ -34,7 +34,7 @@ type measured struct {
 // An estimate is a mean with its 95 % interval.
 type estimate struct{ Mean, Low, High float64 }
 
-// A turn is the load of one round on one program.
+// A turn is one program's share of a round of loads.
 type turn struct {
 	Layout   int     `json:"layout"`
 	Round    int     `json:"round"`
@@ -53,14 +53,14 @@ func measureStep(ctx context.Context, d *demo, w *work) (any, error) {
 		return nil, err
 	}
 	m := &measured{Promoted: []string{}, Layouts: d.set.Layouts, Turns: d.set.Turns}
-	// No overlay, nothing won: the old program is still measured against itself.
+	// Without an overlay no rollout won; still measure the old program against itself.
 	overlay, err := w.overlay(ctx, won, m)
 	if err != nil {
 		return nil, err
 	}
 	for layout := range d.set.Layouts {
-		// Time may end it early, but not before there are enough layouts to tell a gain from a
-		// lucky one.
+		// Time may end the measurement early, but not before there are enough layouts to tell a
+		// gain from a lucky layout.
 		if layout >= leastLayouts && time.Now().After(d.by(measureShare)) {
 			m.Layouts = layout
 			break
@@ -107,7 +107,7 @@ func (w *work) overlay(ctx context.Context, won []rolled, m *measured) (string, 
 			}
 			replace[from] = at
 		}
-		// A patch that fits nowhere beside an earlier one changes nothing.
+		// A patch that does not apply after an earlier one changes nothing.
 		_, status, err := w.program(ctx, "patch-"+path.Base(r.Target), tree, "git", "apply", "-C1", patch)
 		if err != nil {
 			return "", err
@@ -157,10 +157,10 @@ func copyFile(from, to string) error {
 	return os.WriteFile(to, data, 0o644)
 }
 
-// layout builds the programs with functions in an order of their own, and has them take turns. An
-// order that chance gives one program is worth several percent, so each arm gets several.
+// layout builds the programs with an order of functions of their own, and lets them take turns. A
+// lucky order is worth several percent, so each arm gets several orders.
 func (w *work) layout(ctx context.Context, layout int, overlay string) error {
-	// An interrupted attempt left its turns, and a layout that has all of them needs no programs.
+	// An interrupted attempt left its turns, and a layout with all its turns needs no programs.
 	have, err := w.turns()
 	if err != nil {
 		return err
@@ -195,11 +195,11 @@ func (w *work) layout(ctx context.Context, layout int, overlay string) error {
 		if err != nil {
 			return err
 		}
-		// Removed at the end of the layout: a binary each, over dozens of layouts, would fill the
+		// Remove the binaries at the end of the layout: those of dozens of layouts would fill the
 		// disk.
 		defer os.Remove(w.bin(name))
 		defer s.stop()
-		// A first load, so that the service knows all contexts.
+		// Begin with a load that is not measured, so that the service knows all contexts.
 		first, err := s.lane(ctx, w.bin("metricsd"), time.Second)
 		if err != nil {
 			return err
@@ -209,7 +209,7 @@ func (w *work) layout(ctx context.Context, layout int, overlay string) error {
 		}
 		running[arm] = s
 	}
-	// From where the last attempt ended.
+	// Continue where the last attempt ended.
 	for round := done; round < w.set.Turns; round++ {
 		if err := w.round(ctx, layout, round, running); err != nil {
 			return err
@@ -227,7 +227,7 @@ func (w *work) round(ctx context.Context, layout, round int, running map[string]
 	if err != nil {
 		return err
 	}
-	// Start all loads. Who does not have its turn is stopped, with its load.
+	// Start all loads. Services that do not have their turn are stopped, with their loads.
 	var lanes []*lane
 	defer func() {
 		for _, l := range lanes {
@@ -246,7 +246,7 @@ func (w *work) round(ctx context.Context, layout, round int, running map[string]
 			l.signal(syscall.SIGSTOP)
 		}
 	}
-	// Give each its turns, until the time of the loads is over.
+	// Give each program turns, until the time of the loads is over.
 	for end := time.Now().Add(length); time.Now().Before(end); {
 		for _, i := range rand.Perm(len(lanes)) {
 			lanes[i].signal(syscall.SIGCONT)
@@ -266,11 +266,11 @@ func (w *work) round(ctx context.Context, layout, round int, running map[string]
 		}
 		all = append(all, turn{layout, round, l.arm, used, messages})
 	}
-	// All turns are written at once: a round that lacks one would compare unlike times.
+	// Write all turns at once: a round that lacks one would compare unlike times.
 	return w.enter(all)
 }
 
-// enter appends turns to those that were measured before, in one write.
+// enter appends turns to the earlier ones, in one write.
 func (w *work) enter(all []turn) error {
 	var lines bytes.Buffer
 	for _, t := range all {
@@ -288,7 +288,7 @@ func (w *work) enter(all []turn) error {
 	return errors.Join(err, f.Close())
 }
 
-// turns reads what was measured so far. A line that was cut short is left out.
+// turns reads the turns so far, without an incomplete line.
 func (w *work) turns() (all []turn, err error) {
 	f, err := os.Open(w.file("turns.jsonl"))
 	if errors.Is(err, os.ErrNotExist) {

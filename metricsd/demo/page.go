@@ -41,7 +41,7 @@ type shown struct {
 // writePage writes the page about all results so far.
 func (d *demo) writePage() (string, error) {
 	p := &page{Settings: d.set, Whole: true}
-	// The page knows the types of the results; a step that is not here shows its artefacts alone.
+	// The page knows the types of these results; it shows only the files of other steps.
 	into := map[string]any{"build": &p.Built, "hotspots": &p.Spots, "capture": &p.Captured, "campaign": &p.Campaign,
 		"rollout": &p.Rolled, "measure": &p.Measured, "ledger": &p.Ledger}
 	for i, s := range d.steps {
@@ -50,7 +50,7 @@ func (d *demo) writePage() (string, error) {
 		if err != nil {
 			return "", err
 		}
-		// A page with missing steps says so, instead of showing nothing for them.
+		// A page that lacks steps says so, instead of showing nothing for them.
 		if r == nil {
 			p.Whole = false
 		} else {
@@ -88,7 +88,7 @@ func (d *demo) writePage() (string, error) {
 
 // artefacts lists the files of a step, as links from the page. Copies of sources are left out.
 func (d *demo) artefacts(dir string) (files []string) {
-	_ = filepath.WalkDir(dir, func(at string, e os.DirEntry, err error) error { // a step that was not taken has none
+	_ = filepath.WalkDir(dir, func(at string, e os.DirEntry, err error) error { // a step that did not run has none
 		// The tree has the sources of the probed program, far too many to list.
 		if err != nil || e.IsDir() && e.Name() == "tree" {
 			return filepath.SkipDir
@@ -145,7 +145,7 @@ func (r row) Box() float64            { return r.Top - 9 }
 func (r row) Middle() float64         { return r.Top - 4.5 }
 func (r row) Height(rows int) float64 { return float64(24*rows + 10) }
 
-// rows returns the intervals that the page draws beside each other.
+// rows returns the intervals that the page draws side by side.
 func (p *page) rows() (all []row) {
 	if p.Measured == nil {
 		return nil
@@ -154,8 +154,8 @@ func (p *page) rows() (all []row) {
 		name, kind string
 		s          saving
 	}
-	// What was predicted stands above what was proven for the same function, to be compared by eye;
-	// the program against itself comes first, as what no gain at all looks like.
+	// Place predicted above proven for the same function, to compare them by eye. The program
+	// against itself comes first: it shows how no gain looks.
 	lines := []line{{"old program against itself (A/A)", "same", p.Measured.Same}}
 	for _, r := range p.Rolled {
 		lines = append(lines, line{path.Base(r.Target) + ", predicted", "predicted", r.Predicted})
@@ -167,8 +167,8 @@ func (p *page) rows() (all []row) {
 		lines = append(lines, line{"all together, predicted", "predicted", p.Measured.Predicted},
 			line{"all together, whole programs", "proven", p.Measured.Proven})
 	}
-	// The scale has zero with some room, and bounds an interval that a few calls made enormous: one
-	// such would press all others to a line.
+	// The scale includes zero and a margin. Bound an interval that few calls made enormous: it
+	// would press all others to a line.
 	low, high := -0.05, 0.05
 	for _, l := range lines {
 		low, high = min(low, max(l.s.Low, -0.5)), max(high, min(l.s.High, 0.9))
@@ -184,7 +184,7 @@ func (p *page) rows() (all []row) {
 
 // verdict returns the first line of the page.
 func (p *page) verdict() string {
-	// From the least known to the best: not measured, nothing found, not proven, proven.
+	// From the worst case to the best: not measured, nothing found, not proven, proven.
 	m := p.Measured
 	switch {
 	case m == nil:
@@ -204,9 +204,8 @@ func (p *page) verdict() string {
 		range3(proven), by, range3(m.Predicted))
 }
 
-// proof returns the more precise of the two ways in which the saving is measured, with its name:
-// whole programs of before and after, and the experiment of a rollout, which is of one change
-// alone.
+// proof returns the more precise measurement of the saving, with its name: that of whole programs
+// before and after, or that of a rollout's experiment, which covers one change alone.
 func (p *page) proof() (saving, string) {
 	whole := p.Measured.Proven
 	if len(p.Measured.Promoted) == 1 {
@@ -219,7 +218,7 @@ func (p *page) proof() (saving, string) {
 	return whole, "whole programs"
 }
 
-// cutShort reports whether a search was stopped for the time of the demo.
+// cutShort reports whether a search ended because the demo's time was over.
 func (p *page) cutShort() bool {
 	stopped := func(t target) bool { return t.State == "running" }
 	return p.Campaign != nil && slices.ContainsFunc(p.Campaign.Targets, stopped)
@@ -231,7 +230,7 @@ const (
 	goalOff    = 0.20
 )
 
-// goal says whether the demo reached what it is to reach.
+// goal says whether the demo reached its goals.
 func (p *page) goal() string {
 	m := p.Measured
 	if m == nil || len(m.Promoted) == 0 {
@@ -244,7 +243,7 @@ func (p *page) goal() string {
 		100*goalSaving, said(proven.Share >= goalSaving), 100*goalOff, said(off <= goalOff), 100*off)
 }
 
-// reason says in a sentence why nothing came of the search, where nothing did.
+// reason says in a sentence why the search brought nothing, or returns "".
 func (p *page) reason() string {
 	if p.Campaign == nil || p.Measured == nil || len(p.Measured.Promoted) > 0 {
 		return ""
@@ -252,7 +251,7 @@ func (p *page) reason() string {
 	by := map[string]int{}
 	barren := 0
 	for _, t := range p.Campaign.Targets {
-		// Each target ended in one state; those without a run had nothing to search among.
+		// Each target has one final state; targets without a run had nothing to search among.
 		by[t.State]++
 		if t.State == "no-improvement" && t.Run == "" {
 			barren++

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// A rolled says what became of a winner.
+// A rolled is the outcome of a winner's rollout.
 type rolled struct {
 	Target    string
 	Predicted saving
@@ -41,8 +41,8 @@ type rolloutReport struct {
 	} `json:"standings"`
 }
 
-// rolloutStep rolls the campaign's winners out one by one, the largest gain first: it is the one to
-// be decided should time run short.
+// rolloutStep rolls the campaign's winners out one by one, the largest gain first: that one should
+// be decided even if time runs short.
 func rolloutStep(ctx context.Context, d *demo, w *work) (any, error) {
 	c, err := resultOf[campaignResult](d, "campaign")
 	if err != nil {
@@ -57,13 +57,13 @@ func rolloutStep(ctx context.Context, d *demo, w *work) (any, error) {
 		short := path.Base(t.Target)
 		file := w.file(short + ".json")
 		var r rolled
-		// Each decision is kept in a file at once, since each takes minutes.
+		// Save each decision at once, since each takes minutes.
 		if err := readJSON(file, &r); err == nil { // an interrupted attempt came this far
 			all = append(all, r)
 			continue
 		}
 		d.say("  " + short)
-		// The time that is left is shared by those that are left.
+		// The remaining rollouts share the remaining time.
 		if r, err = w.roll(ctx, t, d.turnOf(len(won)-i)); err != nil {
 			return nil, fmt.Errorf("%s: %w", short, err)
 		}
@@ -82,11 +82,11 @@ func (d *demo) turnOf(left int) time.Time {
 	return now.Add(time.Duration(max(0.5, 1/float64(left)) * float64(d.by(rolloutShare).Sub(now))))
 }
 
-// leastRollout is the time below which no rollout is begun: its program is to be built, and fewer
+// leastRollout is the least time for which a rollout begins: it must build its program, and few
 // blocks decide nothing.
 const leastRollout = time.Minute
 
-// roll takes one winner from the shadow to the decision, which is to come by the end.
+// roll takes one winner from the shadow to the decision, before the given end.
 func (w *work) roll(ctx context.Context, t target, end time.Time) (rolled, error) {
 	short := path.Base(t.Target)
 	dir := w.file(short)
@@ -101,7 +101,7 @@ func (w *work) roll(ctx context.Context, t target, end time.Time) (rolled, error
 	if err := in.evidence(t, candidate); err != nil {
 		return r, err
 	}
-	// Better not begun than begun and undecided: the page says that time was missing.
+	// Better not begun than undecided: the page says that the time was over.
 	if time.Until(end) < leastRollout {
 		r.Phase, r.Cause = "not begun", outOfTime
 		return r, nil
@@ -109,7 +109,8 @@ func (w *work) roll(ctx context.Context, t target, end time.Time) (rolled, error
 	if ok, err := in.shadow(ctx, t, candidate, &r); err != nil || !ok {
 		return r, err
 	}
-	// Several binaries with other orders of functions, for the gain not to be one order's.
+	// Build several binaries with other orders of functions, so that the gain does not come from
+	// one order.
 	var binaries []string
 	for layout := range w.set.Canaries {
 		binary := w.bin(fmt.Sprint("rollout-", layout))
@@ -125,7 +126,7 @@ func (w *work) roll(ctx context.Context, t target, end time.Time) (rolled, error
 
 const outOfTime = "the time of the demo was up"
 
-// evidence copies what the search found: the version, the patch and the reports.
+// evidence copies the search's results: the version, the patch and the reports.
 func (w *work) evidence(t target, candidate string) error {
 	// The search has its results in the campaign's home, which another campaign may clear.
 	run := filepath.Join(w.home(), "runs", t.Run)
@@ -147,7 +148,7 @@ func (w *work) evidence(t target, candidate string) error {
 	return os.WriteFile(candidate, []byte(result.Best.Source), 0o644)
 }
 
-// shadow replays the captured calls. It reports whether the candidate may go on.
+// shadow replays the captured calls. It reports whether the candidate may go live.
 func (w *work) shadow(ctx context.Context, t target, candidate string, r *rolled) (bool, error) {
 	if t.Inputs == "" {
 		r.Shadow = "no shadow: no call could be captured, and the judge's comparison inside the package's tests " +
@@ -199,7 +200,7 @@ func (w *work) live(ctx context.Context, t target, binaries []string, end time.T
 	if !r.Shadowed {
 		args = append(args, "--no-shadow")
 	}
-	// The rollout's own plan could go on; the demo's time may not.
+	// The rollout's own plan could continue; the demo's time is over.
 	bounded, cancel := context.WithDeadline(ctx, end)
 	defer cancel()
 	out, status, err := w.beagle(bounded, "rollout", append(args, t.Target)...)
@@ -207,7 +208,7 @@ func (w *work) live(ctx context.Context, t target, binaries []string, end time.T
 		return err
 	}
 	var report rolloutReport
-	// A rollout that was cut off has written half a report, or none, or one that ends with a cause.
+	// An interrupted rollout has written half a report, or none, or one that ends with a cause.
 	switch broken := json.Unmarshal(out, &report) != nil; {
 	case broken && bounded.Err() != nil:
 		r.Phase, r.Cause = "stopped", outOfTime
@@ -218,8 +219,8 @@ func (w *work) live(ctx context.Context, t target, binaries []string, end time.T
 		return fmt.Errorf("rollout start: status %d: %s", status, lastLines(w.file("rollout.log"), 3))
 	}
 	r.Phase, r.Cause, r.Promoted = report.Phase, report.Cause, status == 0
-	// A metric says the new version's cost against the old one's; a saving is its opposite, and so
-	// its bounds change places. With fewer than two pairs there is no interval.
+	// A metric is the new version's cost over the old one's. A saving is its opposite, so its
+	// bounds swap places. With fewer than two pairs there is no interval.
 	for _, m := range report.Standings {
 		if m.Role != "success" || m.Effect.N < 2 {
 			continue

@@ -15,7 +15,7 @@ import (
 	"github.com/beagle-go/beagle/metricsd/freeport"
 )
 
-// A service is a metricsd that runs, and what sends to it.
+// A service is a running metricsd and its load.
 type service struct {
 	cmd    *exec.Cmd
 	dir    string // of its sockets, whose paths must be short
@@ -25,7 +25,8 @@ type service struct {
 	load   *exec.Cmd
 }
 
-// serve starts an agent. The profile of the compiler is off in it, as in all builds of the demo.
+// serve starts an agent. It is built without a profile for the compiler, like all programs of the
+// demo.
 func (w *work) serve(ctx context.Context, binary, name string) (_ *service, err error) {
 	s := &service{}
 	if s.dir, err = os.MkdirTemp("", "demo"); err != nil {
@@ -37,8 +38,8 @@ func (w *work) serve(ctx context.Context, binary, name string) (_ *service, err 
 			s.stop()
 		}
 	}()
-	// The socket's path must be short, shorter than the results' directory may be: so it lies
-	// beside.
+	// The socket's path must be shorter than the results' directory may be, so it lies in a
+	// directory of its own.
 	s.socket, s.probe = filepath.Join(s.dir, "load.sock"), filepath.Join(s.dir, "probe.sock")
 	if s.http, err = freeport.Address("tcp"); err != nil {
 		return nil, err
@@ -67,7 +68,7 @@ func (s *service) healthy(ctx context.Context) error {
 		r, err := http.Get("http://" + s.http + "/healthz")
 		if err == nil {
 			r.Body.Close()
-			// The page may be up before the socket is.
+			// The page may be up before the socket.
 			if _, err := os.Stat(s.socket); r.StatusCode == http.StatusOK && err == nil {
 				return nil
 			}
@@ -81,8 +82,8 @@ func (s *service) healthy(ctx context.Context) error {
 	return errors.New("metricsd does not get healthy within ten seconds; see its log")
 }
 
-// loadArgs returns the shape of all load: 3,000 contexts in datagrams of 8 KB, as fast as the
-// service takes them. The sender waits for the service, so no message is lost.
+// loadArgs returns the shape of all load: 3,000 contexts in datagrams of 8 KB, at the service's own
+// speed. The sender waits for the service, so no message is lost.
 func (s *service) loadArgs(d time.Duration) []string {
 	return []string{"load", "-shape", "steady", "-rate", "0", "-network", "unixgram", "-address", s.socket,
 		"-for", d.String()}

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// sum takes the figures from the turns. The unit is the layout: turns of one layout share its luck,
-// so they are one observation, however many there are.
+// sum computes the figures from the turns. The unit is the layout: turns of one layout share its
+// luck, so all of them are one observation.
 func (m *measured) sum(all []turn) {
 	logs := map[string][]float64{} // by arm, a mean of each layout
 	var after, same []float64
@@ -25,7 +25,7 @@ func (m *measured) sum(all []turn) {
 			}
 		}
 		if a, ok := of["new"]; ok {
-			// The old text ran in two layouts: both tell what it costs.
+			// The old text ran in two layouts: average them.
 			after = append(after, a-(of["old"]+of["same"])/2)
 		}
 		same = append(same, of["same"]-of["old"])
@@ -44,7 +44,7 @@ func around(logs []float64) estimate {
 	return estimate{math.Exp(at), math.Exp(at - half), math.Exp(at + half)}
 }
 
-// less returns the saving that logarithms of ratios say.
+// less returns the saving for logarithms of ratios.
 func less(logs []float64) saving {
 	if len(logs) == 0 {
 		return saving{}
@@ -65,8 +65,7 @@ func mean(v []float64) (sum float64) {
 	return sum / float64(len(v))
 }
 
-// halfWidth returns half of the 95 % interval of a mean, by Student's t. One value alone tells
-// nothing.
+// halfWidth returns half of the 95 % interval of a mean, by Student's t. A single value has none.
 func halfWidth(v []float64) float64 {
 	if len(v) < 2 {
 		return math.Inf(1)

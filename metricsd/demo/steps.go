@@ -43,8 +43,8 @@ type built struct {
 	Processors          int
 }
 
-// buildStep builds Beagle and the service, and notes what they were built with. The token is the
-// demo's own: its services accept no other.
+// buildStep builds Beagle and the service, and notes the toolchain and the sources. The token is
+// the demo's own: its services accept no other.
 func buildStep(ctx context.Context, d *demo, w *work) (any, error) {
 	token := make([]byte, 24)
 	if _, err := rand.Read(token); err != nil {
@@ -83,7 +83,7 @@ func processorName() string {
 	return runtime.GOARCH
 }
 
-// A spots is what the demo reads of 'beagle hotspots --json'.
+// A spots is the part of 'beagle hotspots --json' that the demo reads.
 type spots struct {
 	Cores    float64 `json:"cores"`
 	Hotspots []spot  `json:"hotspots"`
@@ -99,7 +99,7 @@ type spot struct {
 }
 
 // hotspotsStep profiles the service under load. It writes the profiles once, with the flame graph,
-// and reads them again for the numbers, so that page and graph are of the same profile.
+// and reads them again for the numbers, so that page and graph show the same profile.
 func hotspotsStep(ctx context.Context, d *demo, w *work) (any, error) {
 	s, err := w.serve(ctx, d.bin("metricsd"), "profiled")
 	if err != nil {
@@ -139,14 +139,14 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// A captured says what was recorded of a function.
+// A captured is the record of a function's calls.
 type captured struct {
 	Target string
 	File   string // of the calls, relative to the results; empty without any
 	Says   string // the command's own words
 }
 
-// captureStep records calls of the hottest functions, with which the campaign replays them.
+// captureStep records calls of the hottest functions. The campaign replays them.
 func captureStep(ctx context.Context, d *demo, w *work) (any, error) {
 	found, err := resultOf[spots](d, "hotspots")
 	if err != nil {
@@ -154,7 +154,7 @@ func captureStep(ctx context.Context, d *demo, w *work) (any, error) {
 	}
 	var sites []string
 	var all []captured
-	// All sites go into one program: building and loading it once for each would take most of the
+	// Put all sites into one program: building and loading one for each would take most of the
 	// time.
 	for _, h := range found.Hotspots[:min(len(found.Hotspots), d.set.Spots)] {
 		sites = append(sites, h.Target)
@@ -164,8 +164,8 @@ func captureStep(ctx context.Context, d *demo, w *work) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	// What cannot be probed has a reason in the build's log, which the page shows in place of
-	// calls.
+	// The build's log has the reason for each function that cannot be probed; the page shows it in
+	// place of calls.
 	refused := refusals(w.file("build.log"))
 	s, err := w.serve(ctx, d.bin("probed"), "probed")
 	if err != nil {
@@ -213,7 +213,7 @@ func (w *work) record(ctx context.Context, s *service, target string) (captured,
 	return c, nil
 }
 
-// complaint returns what a beagle command said at its end.
+// complaint returns the last words of a beagle command.
 func complaint(file string) string {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -242,7 +242,7 @@ func refusals(log string) map[string]string {
 	return out
 }
 
-// A campaignResult is what the demo reads of 'beagle campaign --json'.
+// A campaignResult is the part of 'beagle campaign --json' that the demo reads.
 type campaignResult struct {
 	ID      string   `json:"id"`
 	State   string   `json:"state"`
@@ -279,11 +279,12 @@ type saving struct {
 	High  float64 `json:"high"`
 }
 
-// leastCampaign is what a campaign gets whatever time is left: a search without one ends the demo.
+// leastCampaign is the least time of a campaign, even when no time is left: without a search the
+// demo ends.
 const leastCampaign = 2 * time.Minute
 
-// campaignStep searches for faster versions until its share of the time ends. An attempt that was
-// interrupted is resumed, with what it has found.
+// campaignStep searches for faster versions until its share of the time ends. It resumes an
+// interrupted attempt.
 func campaignStep(ctx context.Context, d *demo, w *work) (any, error) {
 	args := []string{"campaign", "--json", "--heads", "--across", "--processor", d.set.Processor,
 		"--targets", fmt.Sprint(d.set.Targets),
@@ -307,8 +308,7 @@ func campaignStep(ctx context.Context, d *demo, w *work) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A campaign that the deadline ends still prints what it found; only without that has it
-	// failed.
+	// A campaign that the deadline ends still prints its results; it has failed only without them.
 	var r campaignResult
 	if err := json.Unmarshal(out, &r); err != nil {
 		return nil, fmt.Errorf("campaign: status %d: %s", status, lastLines(w.file("campaign.log"), 3))
@@ -324,12 +324,12 @@ func campaignStep(ctx context.Context, d *demo, w *work) (any, error) {
 	return &r, nil
 }
 
-// keepReport copies what a search says, so that the page can link it.
+// keepReport copies a search's report, so that the page can link it.
 func (d *demo) keepReport(w *work, t *target) error {
 	var result struct {
 		InPlace *struct{} `json:"in_place"`
 	}
-	// Whether a target was judged in its own tests is known before the search.
+	// It is known before the search whether a target is judged in its own tests.
 	if readJSON(filepath.Join(d.home(), "runs", t.Run, "prepared.json"), &result) == nil {
 		t.InPlace = result.InPlace != nil
 	}
@@ -346,7 +346,7 @@ func (d *demo) keepReport(w *work, t *target) error {
 	return nil
 }
 
-// begun returns the campaign that an interrupted attempt at this step began, or "".
+// begun returns the campaign of an interrupted attempt at this step, or "".
 func (d *demo) begun(w *work) string {
 	start, err := os.Stat(w.file("key"))
 	if err != nil {

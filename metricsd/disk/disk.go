@@ -16,11 +16,11 @@ import (
 	"fmt"
 )
 
-// ErrFull is a disk with less than its reserve free.
+// ErrFull says that a disk has less than its reserve free.
 var ErrFull = errors.New("the disk is full")
 
-// Room returns an error that wraps [ErrFull] when the file system of dir has less than
-// reserve bytes free. Where the system does not tell, there is room.
+// Room returns an error that wraps [ErrFull] when the file system of dir has less than reserve
+// bytes free. Where the system does not report it, there is room.
 func Room(dir string, reserve int64) error {
 	if reserve <= 0 {
 		return nil

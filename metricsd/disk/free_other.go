@@ -4,5 +4,5 @@ package disk
 
 import "errors"
 
-// Free returns an error: Unix alone tells.
+// Free returns an error: only Unix reports it.
 func Free(string) (int64, error) { return 0, errors.ErrUnsupported }

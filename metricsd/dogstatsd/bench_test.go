@@ -11,9 +11,9 @@ import (
 )
 
 // BenchmarkMetric reads the lines of datagrams of 8 KB, with ten tags each, of 3,000 contexts in an
-// order that does not repeat soon. As in the agent, a datagram has just been written to the buffer
-// in which its lines are read, and what a line says is added up before the next is read: that work
-// takes the parser's tables out of the nearest caches.
+// order that does not repeat soon. As in the agent, a datagram is written to the buffer just before
+// its lines are read. Each line is added up before the next is read: that work evicts the parser's
+// tables from the fastest caches.
 func BenchmarkMetric(b *testing.B) {
 	shape, err := load.Named("steady")
 	if err != nil {

@@ -37,7 +37,7 @@ func (p *Parser) checkFields(check *Check, c *cursor) {
 		if v, ok := c.after("h:"); ok {
 			host, hostSet = p.interner.String(v), true
 		} else if v, ok := c.after("m:"); ok {
-			// Clients escape a message's own "m:", which older servers took for a field.
+			// Clients escape "m:" inside a message, which older servers took for a field.
 			check.Message = strings.ReplaceAll(unescape(v), `m\:`, "m:")
 		} else if v, ok := c.after("d:"); ok {
 			if warning := readSeconds(c, v, &check.Timestamp); warning != nil {

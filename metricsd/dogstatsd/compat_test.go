@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// datagrams are what real clients send, one of each shape: the set on which
-// other servers were compared. Every one must be taken whole.
+// datagrams come from real clients, one of each shape: other servers were compared on them. Every
+// line must be accepted.
 var datagrams = []struct {
 	name, datagram string
 	want           Metric

@@ -29,7 +29,7 @@ func (c *cursor) next() bool {
 
 func (c *cursor) field() []byte { return c.line[c.start:c.end] }
 
-// after returns what follows prefix in the current field.
+// after returns the text after prefix in the current field.
 func (c *cursor) after(prefix string) ([]byte, bool) {
 	return bytes.CutPrefix(c.field(), []byte(prefix))
 }

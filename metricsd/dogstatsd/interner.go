@@ -7,8 +7,8 @@ import (
 	"github.com/beagle-go/beagle/metricsd/murmur3"
 )
 
-// DefaultStrings is how many strings a parser has places for: twice as many as Datadog's Agent
-// keeps, since a set can be full while others have places.
+// DefaultStrings is the number of places for strings in a parser: twice as many as Datadog's Agent
+// keeps, since a set can be full while others have free places.
 const DefaultStrings = 8192
 
 // longestInterned bounds the strings that are kept. Names and tags are shorter; a longer string
@@ -18,11 +18,10 @@ const longestInterned = 256
 // mostBroken bounds the strings of invalid UTF-8 that are kept.
 const mostBroken = 256
 
-// Interner gives equal bytes the same string, so that a name or a tag that is seen again costs no
-// allocation, and its hash with it, which the context's key is made of. A string has its place in
-// one small set, where a new one drives out the oldest that was not seen again. So a client with
-// random tags cannot make it grow, and where there are more names than it has room for, each costs
-// the making of a string and no more.
+// Interner gives equal bytes the same string, so that a repeated name or tag costs no allocation,
+// and neither does its hash, which the context's key needs. A string has its place in one small
+// set, where a new one drives out the oldest that was not used again. So random tags cannot make it
+// grow. Where there are more names than places, each costs the making of a string and no more.
 type Interner struct {
 	sets   []internedSet // as many as a power of two
 	broken map[string]interned
@@ -30,7 +29,7 @@ type Interner struct {
 	misses uint64
 }
 
-// interned is a string with what is found out about it only once.
+// interned is a string with facts that are computed once.
 type interned struct {
 	text string
 	hash uint64
@@ -38,8 +37,8 @@ type interned struct {
 	internal bool
 }
 
-// place is where a string is kept. Again says that it was asked for since it came, or since it
-// was last passed over.
+// place holds a string. again says that it was used since it came, or since it was last passed
+// over.
 type place struct {
 	interned
 	again bool
@@ -92,8 +91,8 @@ func (in *Interner) make(s string, hash uint64) interned {
 	return interned{text: s, hash: hash, internal: isInternal(s)}
 }
 
-// put enters a string in the place of the oldest that was not asked for again. A string that is
-// passed over must be asked for again to stay the next time.
+// put enters a string in the place of the oldest that was not used again. A string that is passed
+// over must be used again to stay the next time.
 func (s *internedSet) put(e interned) {
 	at := &s.places[s.next()]
 	for at.again {
@@ -109,8 +108,8 @@ func (s *internedSet) next() uint8 {
 	return at
 }
 
-// mend returns bytes that are not UTF-8 as a string that is. These strings are kept under the bytes
-// as they came, and apart, for they are few: when there are too many the keeping starts afresh.
+// mend returns b as valid UTF-8. The few repaired strings are kept in a map of their own by their
+// original bytes; when it is full, it is emptied.
 func (in *Interner) mend(b []byte) interned {
 	if e, ok := in.broken[string(b)]; ok {
 		return e
@@ -127,6 +126,6 @@ func (in *Interner) mend(b []byte) interned {
 	return e
 }
 
-// Misses counts the strings that were made. If there are as many as messages, the interner is too
-// small for the traffic, or a client sends random tags.
+// Misses counts new strings. If there are as many as messages, the interner is too small for the
+// traffic, or a client sends random tags.
 func (in *Interner) Misses() uint64 { return in.misses }

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Kind says what a line is.
+// Kind is the kind of a line.
 type Kind uint8
 
 // The kinds of a line.
@@ -18,8 +18,8 @@ const (
 	KindCheck
 )
 
-// KindOf tells a line's kind from its first bytes. Gibberish is taken for a
-// metric: metrics have no mark of their own.
+// KindOf tells a line's kind from its first bytes. Everything unknown is a metric: metrics have no
+// mark of their own.
 func KindOf(line []byte) Kind {
 	switch {
 	case bytes.HasPrefix(line, []byte("_e{")):
@@ -80,8 +80,7 @@ var cardinalityNames = [...]string{
 // MarshalText writes the word that the protocol uses.
 func (c Cardinality) MarshalText() ([]byte, error) { return []byte(cardinalityNames[c]), nil }
 
-// parseCardinality knows the words in any case; what it does not know is unset,
-// as the protocol wants.
+// parseCardinality knows the words in any case. Other words mean unset, as the protocol demands.
 func parseCardinality(word []byte) Cardinality {
 	for c := CardinalityNone; c <= CardinalityHigh; c++ {
 		if bytes.EqualFold(word, []byte(cardinalityNames[c])) {
@@ -97,7 +96,7 @@ func CardinalityNamed(name string) (Cardinality, bool) {
 	return Cardinality(max(0, i)), i > 0
 }
 
-// Source is what a message says about where it comes from.
+// Source is the sender that a message names.
 type Source struct {
 	// Host is the value of the last `host:` tag (or of an event's or a check's
 	// h: field). With HostSet and an empty Host the client asks for no host at all.
@@ -126,14 +125,14 @@ type Metric struct {
 	Values   []float64 `json:"values,omitempty"`
 	SetValue string    `json:"set_value,omitempty"`
 	Rate     float64   `json:"rate"`
-	// Tags are those of the line without the ones that Source has taken; they
-	// are neither sorted nor freed of duplicates.
+	// Tags are the line's tags without those that Source has taken. They are neither sorted nor
+	// free of duplicates.
 	Tags []string `json:"tags,omitempty"`
-	// Timestamp is in Unix seconds, 0 if the line has none. A point with a
-	// timestamp is not to be aggregated, nor divided by its rate.
+	// Timestamp is in Unix seconds, 0 if the line has none. A point with a timestamp must be
+	// neither aggregated nor divided by its rate.
 	Timestamp int64  `json:"timestamp,omitempty"`
 	Source    Source `json:"source,omitzero"`
-	// Warnings are the broken parts that did not cost the metric.
+	// Warnings are broken parts with which the metric is still accepted.
 	Warnings []*SyntaxError `json:"warnings,omitempty"`
 }
 

@@ -222,8 +222,8 @@ func TestInternerKeepsBrokenStringsApart(t *testing.T) {
 	}
 }
 
-// TestInternerPassesOverWhatIsAskedForAgain checks that a set drives out what was not asked for
-// again, in the order in which it came; when all were, the oldest.
+// TestInternerPassesOverWhatIsAskedForAgain checks that a set drives out strings that were not used
+// again, in the order of their arrival; when all were used again, the oldest.
 func TestInternerPassesOverWhatIsAskedForAgain(t *testing.T) {
 	in := NewInterner(8, 1)
 	ask := func(names ...string) (made string) {
@@ -244,8 +244,8 @@ func TestInternerPassesOverWhatIsAskedForAgain(t *testing.T) {
 	}
 }
 
-// TestInternerHasRoom says what share of strings is made anew when as many as the documentation
-// names come again and again, one after the other, which is the worst order, or at random.
+// TestInternerHasRoom measures the share of strings that are made anew, when the number of strings
+// that the documentation names repeats: one after another, which is the worst order, or at random.
 func TestInternerHasRoom(t *testing.T) {
 	for _, test := range []struct {
 		strings          int
@@ -276,8 +276,8 @@ func TestInternerHasRoom(t *testing.T) {
 	}
 }
 
-// TestInternerKeepsWhatComesOften: a client with names that never come again must not push out what
-// all its messages share for longer than a moment.
+// TestInternerKeepsWhatComesOften checks that a client with names that never repeat pushes out the
+// tags that all its messages share for a moment only.
 func TestInternerKeepsWhatComesOften(t *testing.T) {
 	in := NewInterner(DefaultStrings, 1)
 	const messages, shared = 10_000, 20
@@ -305,8 +305,8 @@ func TestKnownStringsCostNoAllocation(t *testing.T) {
 	}
 }
 
-// FuzzParse holds what must be true of any line: no panic, an error with a place
-// inside the line, clean strings, and the same answer when asked again.
+// FuzzParse checks any line: no panic, an error with a place inside the line, clean strings, and
+// the same result the second time.
 func FuzzParse(f *testing.F) {
 	for _, d := range datagrams {
 		f.Add([]byte(d.datagram))

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// common reads a field that all kinds of messages share: tags, container,
-// external data and cardinality. Unknown fields are skipped.
+// common reads a field that all kinds of messages share: tags, container, external data and
+// cardinality. It skips unknown fields.
 func (p *Parser) common(c *cursor, s *Source, warnings []*SyntaxError) []*SyntaxError {
 	if v, ok := c.after("#"); ok {
 		p.readTags(v)
@@ -37,7 +37,7 @@ func (p *Parser) resetTags() {
 	p.tags, p.hashes, p.internal = p.tags[:0], p.hashes[:0], false
 }
 
-// isInternal reports whether a tag is for takeInternal, or would be without its cardinality.
+// isInternal reports whether takeInternal removes a tag, at least if the line has no cardinality.
 func isInternal(tag string) bool {
 	return strings.HasPrefix(tag, "host:") || strings.HasPrefix(tag, "dd.internal.")
 }
@@ -70,8 +70,8 @@ func containerID(item []byte) []byte {
 	return bytes.TrimPrefix(item, []byte("cid-"))
 }
 
-// readExternal reads the list of `e:`. Parts with unknown prefixes are for later
-// versions and are skipped.
+// readExternal reads the list of `e:`. It skips parts with unknown prefixes, which are for later
+// versions.
 func (p *Parser) readExternal(c *cursor, list []byte, s *Source) (warnings []*SyntaxError) {
 	s.Init, s.Container, s.PodUID = false, "", ""
 	offset := c.start + len("e:")
@@ -93,8 +93,8 @@ func (p *Parser) readExternal(c *cursor, list []byte, s *Source) (warnings []*Sy
 	return warnings
 }
 
-// takeInternal moves what the tags say about the source into s and returns the other tags, whose
-// hashes stay in p.hashes. A cardinality from the field wins; then the tag stays a tag.
+// takeInternal moves the tags about the source into s and returns the other tags, whose hashes stay
+// in p.hashes. A cardinality from the field wins; then the tag stays a tag.
 func (p *Parser) takeInternal(s *Source) []string {
 	if !p.internal {
 		return p.tags

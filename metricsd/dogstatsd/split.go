@@ -2,9 +2,9 @@ package dogstatsd
 
 import "bytes"
 
-// Split takes a metric line apart around its value, without a look at the rest. Two lines that were
-// read without error, and whose heads and tails are equal, are of one context, type, rate, time and
-// source. It returns false for what cannot be a metric.
+// Split cuts a metric line around its value, without reading the rest. Two lines that were read
+// without error, and whose heads and tails are equal, have the same context, type, rate, time and
+// source. It returns false for a text that cannot be a metric.
 func Split(line []byte) (head, value, tail []byte, ok bool) {
 	colon := bytes.IndexByte(line, ':')
 	if colon < 0 {

@@ -25,8 +25,8 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// FuzzSplit checks what the agent relies on: of a line that can be read the parts join to the line,
-// and its value, or any other in its place, means what the parser makes of it there.
+// FuzzSplit checks the agent's assumptions. The parts of a readable line join to the line. Its
+// value, or any other in its place, means what the parser reads there.
 func FuzzSplit(f *testing.F) {
 	for _, d := range datagrams {
 		for line := range Lines([]byte(d.datagram)) {

@@ -8,11 +8,11 @@ import (
 	"github.com/beagle-go/beagle/metricsd/aggregate"
 )
 
-// metricName replaces what a metric's name must not hold.
+// metricName replaces characters that a metric's name must not have.
 func metricName(name string) string { return clean(name, true) }
 
-// labelName also keeps clear of the names that Prometheus keeps for itself and of
-// those that have a meaning in a summary.
+// labelName also avoids the names that Prometheus reserves and those that have a meaning in a
+// summary.
 func labelName(name string) string {
 	name = clean(name, false)
 	switch {

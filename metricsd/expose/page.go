@@ -62,8 +62,7 @@ func Labelled[N int | int64 | uint64](label, is string, n N) Value {
 	return Value{Label: label, Is: is, Value: float64(n)}
 }
 
-// States writes the contexts. They are sorted, so that a page depends on its
-// contents only.
+// States writes the contexts. It sorts them, so that a page depends on its contents only.
 func (p *Page) States(states []aggregate.State) {
 	w := walk{names: &p.names, header: p.header, sample: p.sample}
 	w.states(states)

@@ -10,9 +10,9 @@ import (
 	"github.com/beagle-go/beagle/metricsd/dogstatsd"
 )
 
-// Samples calls emit with every sample that the states become, for outputs that
-// are not text. Labels belong to emit's caller. It returns how many series were
-// left out because another one has their name and labels.
+// Samples calls emit with every sample of the states, for outputs that are not text. emit must not
+// keep the labels. It returns how many series were left out because another one has their name and
+// labels.
 func Samples(states []aggregate.State, emit func(name string, labels []Label, value float64)) (collisions int) {
 	var n names
 	w := walk{names: &n, header: func(string, string) {}, sample: emit}
@@ -78,7 +78,7 @@ func (w *walk) states(states []aggregate.State) {
 	}
 }
 
-// family gives the series of one name and type.
+// family writes the series of one name and type.
 func (w *walk) family(members []member) {
 	name, t := members[0].name, members[0].Type
 	if !w.claim(sampleNames(name, t)...) {
@@ -104,7 +104,7 @@ var kinds = map[dogstatsd.Type]string{
 	dogstatsd.Timing: "summary", dogstatsd.Histogram: "summary", dogstatsd.Distribution: "summary",
 }
 
-// sampleNames returns the names that a family's samples have; the first is the family's own.
+// sampleNames returns the names of a family's samples; the first is the family's own.
 func sampleNames(name string, t dogstatsd.Type) []string {
 	switch {
 	case kinds[t] == "summary":
@@ -136,7 +136,7 @@ func (w *walk) quantiles(name string, labels []Label, s *aggregate.Summary) {
 	}
 	at := func(q, v float64) {
 		quantile := Label{"quantile", strconv.FormatFloat(q, 'g', -1, 64)}
-		// A sketch is exact to 0.8 %, its ends are exact.
+		// A sketch is exact to 0.8 %; its minimum and maximum are exact.
 		w.sample(name, append(slices.Clip(labels), quantile), min(max(v, s.Min), s.Max))
 	}
 	at(0, s.Min)

@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// lowest is the first of count ports below those that systems give to sockets that ask for none
-// (from 32768 on Linux, 49152 elsewhere). One of these could go to an outgoing connection after
-// it was found free, before the server listens.
+// lowest is the first of count ports below those that systems give to sockets without a chosen port
+// (from 32768 on Linux, 49152 elsewhere). Such a port could go to an outgoing connection after it
+// was found free, before the server listens.
 const lowest, count = 20000, 10000
 
 // Address returns an address on loopback that nobody listens on, of network "tcp" or "udp". It is
@@ -41,8 +41,8 @@ func free(network, address string) bool {
 	return err == nil && l.Close() == nil
 }
 
-// claim makes the file that claims a port for an hour, and reports whether nobody else has. Package
-// porttest of Beagle makes and heeds the same files.
+// claim makes the file that claims a port for an hour, and reports whether the port was unclaimed.
+// Package porttest of Beagle makes and respects the same files.
 func claim(port int) bool {
 	dir := filepath.Join(os.TempDir(), "beagle-ports")
 	os.MkdirAll(dir, 0o777)
@@ -54,5 +54,5 @@ func claim(port int) bool {
 	if err == nil {
 		f.Close()
 	}
-	return !errors.Is(err, fs.ErrExist) // where no file can be made, nothing is claimed
+	return !errors.Is(err, fs.ErrExist) // where no file can be made, no port is claimed
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/beagle-go/beagle/metricsd/intake/wire"
 )
 
-// agentSent is what compat/agent says that it has sent.
+// agentSent is the account of compat/agent on what it has sent.
 type agentSent struct {
 	Metric, Host, Kind string
 	Tags               []string
@@ -26,8 +26,9 @@ type agentSent struct {
 	Count              int64
 }
 
-// TestTheAgentsOwnCode has the Datadog Agent's serializer, compression and forwarder send series
-// and sketches to an intake, and reads them from its queue: each value, bin and tag as sent.
+// TestTheAgentsOwnCode sends series and sketches to an intake by the Datadog Agent's serializer,
+// compression and forwarder, and reads them from the intake's queue: each value, bin and tag as
+// sent.
 func TestTheAgentsOwnCode(t *testing.T) {
 	program := os.Getenv("AGENT_SENDER")
 	if program == "" {
@@ -81,7 +82,7 @@ func runSender(t *testing.T, program string, args ...string) (sent []agentSent) 
 	}
 	t.Cleanup(func() { in.Close(); cmd.Wait() })
 	lines := bufio.NewReader(out)
-	for { // the Agent's log comes before
+	for { // the Agent's log comes first
 		line, err := lines.ReadBytes('\n')
 		if err != nil {
 			t.Fatalf("the program did not say what it sent: %v", err)
@@ -121,7 +122,7 @@ func allQueued(t *testing.T, b bus.Bus, n int) map[string]wire.Series {
 	return got
 }
 
-// check compares what was sent of one metric with what came.
+// check compares a metric as sent with the same metric as received.
 func (s *agentSent) check(t *testing.T, g wire.Series) {
 	t.Helper()
 	if g.Host != s.Host || g.Kind.String() != s.Kind || !slices.Equal(g.Tags, s.Tags) ||

@@ -36,13 +36,13 @@ func shown(entries []index.Entry) []entryJSON {
 	return out
 }
 
-// A stage is a part of the way and how full the queue before it is.
+// A stage is a part of the pipeline, with the fill of the queue before it.
 type stage struct {
 	Name    string `json:"stage"`
 	Waiting int64  `json:"waiting"`
-	Bound   int64  `json:"bound,omitempty"` // 0 for none of ours
+	Bound   int64  `json:"bound,omitempty"` // 0 if the queue has no bound of ours
 	Unit    string `json:"unit"`
-	Away    bool   `json:"away,omitempty"` // it does not answer: Kafka's brokers are away, or the queue is broken
+	Away    bool   `json:"away,omitempty"` // it does not answer: Kafka's brokers are down, or the queue is broken
 }
 
 const maxListed = 1000
@@ -50,8 +50,8 @@ const maxListed = 1000
 // asked are the parameters that hold names, or parts of names.
 var asked = []string{"name", "after", "prefix", "contains"}
 
-// query reads what all requests for names have in common. It refuses text that no name holds:
-// PostgreSQL would answer it with an error.
+// query reads the parameters that all requests for names share. It refuses text that no name can
+// hold: PostgreSQL would answer it with an error.
 func query(r *http.Request) (k index.Kind, limit int, err error) {
 	q, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
@@ -79,7 +79,7 @@ func query(r *http.Request) (k index.Kind, limit int, err error) {
 	return k, limit, nil
 }
 
-// handleAPI adds what one can ask.
+// handleAPI adds the API's paths.
 func (in *Intake) handleAPI(mux *http.ServeMux) {
 	type question struct {
 		*http.Request
@@ -88,8 +88,8 @@ func (in *Intake) handleAPI(mux *http.ServeMux) {
 		kind  index.Kind
 		limit int
 	}
-	// Every question has the same door: the parameters, then whose names the caller may see, then
-	// the answer. A customer who asks about another is refused there, so no answer needs to check.
+	// Every request takes the same steps: the parameters, then whose names the caller may see, then
+	// the answer. They refuse a customer who asks about another, so no answer needs to check.
 	ask := func(path string, answer func(q question) (any, error)) {
 		mux.Handle("GET "+path, in.door.known(func(w http.ResponseWriter, r *http.Request, c caller) {
 			k, limit, err := query(r)
@@ -112,7 +112,7 @@ func (in *Intake) handleAPI(mux *http.ServeMux) {
 	}
 	ask("/api/names", func(q question) (any, error) { return in.complete(q.Request, q.shelf, q.kind, q.limit) })
 	ask("/api/entries", func(q question) (any, error) { return in.entries(q.Request, q.shelf, q.kind, q.limit) })
-	// Ranks are made at intervals for everybody; a question sorts nothing.
+	// Ranks are made at intervals for all customers; a request sorts nothing.
 	ask("/api/top", func(q question) (any, error) {
 		top := in.processor.rankOf(q.shelf.customer).top[q.kind]
 		return shown(top[:min(q.limit, len(top))]), nil
@@ -122,11 +122,11 @@ func (in *Intake) handleAPI(mux *http.ServeMux) {
 	})
 }
 
-// errUnanswered is all that a caller learns of an error of ours, which may name hosts, directories
-// and other customers.
+// errUnanswered is the only text that a caller sees of an internal error, which may name hosts,
+// directories and other customers.
 var errUnanswered = errors.New("the intake could not answer, its log says why; retry later")
 
-// failed answers a question that met an error of ours, and tells the operator of it.
+// failed answers a request that met an internal error, and logs the error for the operator.
 func (in *Intake) failed(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() == nil { // otherwise the caller has gone
 		in.log.Error("a question was not answered", "path", r.URL.Path, "error", err)
@@ -134,8 +134,8 @@ func (in *Intake) failed(w http.ResponseWriter, r *http.Request, err error) {
 	web.Fail(w, http.StatusInternalServerError, errUnanswered)
 }
 
-// complete answers auto-completion: prefix=, or contains= for any substring. A tag is looked for as
-// it was typed, and in the form that tags have.
+// complete answers auto-completion: prefix=, or contains= for any substring. It looks for a tag as
+// typed, and in the normal form of tags.
 func (in *Intake) complete(r *http.Request, whose *shelf, k index.Kind, limit int) (any, error) {
 	directory, clean := whose.names[k], in.processor.tags.prefix
 	find := func(typed string) ([]string, bool) { return directory.Prefix(typed, limit), false }

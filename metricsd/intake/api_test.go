@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestTextThatNoNameHolds asks each question with text that PostgreSQL cannot hold, and with text
-// that is odd and can be a name.
+// TestTextThatNoNameHolds sends each request with text that PostgreSQL cannot hold, and with odd
+// text that can be a name.
 func TestTextThatNoNameHolds(t *testing.T) {
 	for store, open := range indexes {
 		t.Run(store, func(t *testing.T) {

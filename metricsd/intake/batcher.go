@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	enough    = 128                   // series in a message, if they come in time
-	patience  = 10 * time.Millisecond // that a message waits for more
+	enough    = 128                   // series in a message, if enough come in time
+	patience  = 10 * time.Millisecond // time that a message waits for more
 	fullBytes = 4 << 20               // of series, before compression, at which a message is closed
-	writers   = 4                     // messages that are written to the queue at the same time
+	writers   = 4                     // messages in flight to the queue
 )
 
-// A batcher joins the series of several requests into one message: a message costs
-// about the same for one series as for a hundred.
+// A batcher joins the series of several requests into one message: a message costs about the same
+// for one series as for a hundred.
 type batcher struct {
 	bus     bus.Bus
 	waiting chan parcel
@@ -28,7 +28,7 @@ type batcher struct {
 	running sync.WaitGroup
 }
 
-// A parcel is a request, or a part of one, with the place to report that it is safe.
+// A parcel is a request, or a part of one, with the channel that reports that it is safe.
 type parcel struct {
 	wire.Parcel
 	bytes int
@@ -45,8 +45,8 @@ func newBatcher(b bus.Bus) *batcher {
 
 var errStopping = errors.New("shutting down; retry later")
 
-// put returns when the series are safe. A request that comes again must have the same id
-// and the same series: its parcels are then known.
+// put returns when the series are safe. A repeated request must have the same id and the same
+// series, so that its parcels are known.
 func (w *batcher) put(ctx context.Context, id wire.ID, customer string, series []wire.Series) error {
 	parcels := split(id, customer, series)
 	done := make(chan error, len(parcels)) // the writer never waits for senders that have gone
@@ -66,7 +66,7 @@ func (w *batcher) put(ctx context.Context, id wire.ID, customer string, series [
 			if err != nil {
 				return err
 			}
-		case <-w.quit: // it may be safe, or not: the sender will send it again
+		case <-w.quit: // it may be safe, or not: the sender will repeat it
 			return errStopping
 		case <-ctx.Done():
 			return ctx.Err()
@@ -108,8 +108,8 @@ func (w *batcher) write() {
 	}
 }
 
-// publish writes a message that begins with a parcel, and returns the parcel that
-// came and did not fit any more.
+// publish writes a message that begins with a parcel. It returns the parcel that did not fit any
+// more.
 func (w *batcher) publish(first parcel) (carried *parcel) {
 	batch, carried := w.gather([]parcel{first})
 	message := make([]wire.Parcel, len(batch))
@@ -117,7 +117,7 @@ func (w *batcher) publish(first parcel) (carried *parcel) {
 		message[i] = p.Parcel
 	}
 	w.writing.Add(1)
-	// a request that gave up does not take the others with it
+	// a cancelled request does not cancel the others
 	err := w.bus.Publish(context.Background(), wire.Encode(message))
 	w.writing.Add(-1)
 	for _, p := range batch {
@@ -126,7 +126,7 @@ func (w *batcher) publish(first parcel) (carried *parcel) {
 	return carried
 }
 
-// gather waits for more, until there is enough or it has waited long enough.
+// gather waits for more parcels, until there are enough or the time is over.
 func (w *batcher) gather(batch []parcel) (_ []parcel, carried *parcel) {
 	n, bytes := len(batch[0].Series), batch[0].bytes
 	late := time.After(patience)

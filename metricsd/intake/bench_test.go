@@ -16,8 +16,8 @@ import (
 // A metric is as large as Datadog's were when they measured.
 type metric [6]uint64
 
-// pipeline hands n things through stages, each a goroutine that works on every metric
-// of a thing; fill makes the i-th, done takes it.
+// pipeline passes n things through stages. Each stage is a goroutine that works on every metric of
+// a thing. fill makes the i-th thing, done takes it.
 func pipeline[T any](stages, n int, fill func(i int) T, work func(T) T, done func(T)) {
 	first := make(chan T, 256)
 	last := first
@@ -42,10 +42,10 @@ func pipeline[T any](stages, n int, fill func(i int) T, work func(T) T, done fun
 	}
 }
 
-// BenchmarkChannel hands metrics of 48 bytes from one goroutine to the next through
-// one and three stages, one by one and in batches: the step that made Datadog's intake nearly six
-// times as fast. Every metric is written, read and changed alike, and batches are used again as the
-// intake's are; only the way of handing over differs. Figures are for one metric.
+// BenchmarkChannel hands metrics of 48 bytes from one goroutine to the next through one and three
+// stages, one by one and in batches: the step that made Datadog's intake nearly six times as fast.
+// Every metric is written, read and changed alike, and batches are reused as in the intake; only
+// the handing over differs. Figures are for one metric.
 func BenchmarkChannel(b *testing.B) {
 	for _, stages := range []int{1, 3} {
 		b.Run(fmt.Sprintf("stages=%d/batch=1", stages), func(b *testing.B) {
@@ -83,7 +83,7 @@ func BenchmarkChannel(b *testing.B) {
 	}
 }
 
-// check holds that each of n metrics came through.
+// check checks that each of n metrics came through.
 func check(b *testing.B, sum uint64, n int) {
 	if want := uint64(n) * uint64(n-1) / 2; sum != want {
 		b.Fatalf("the sum of %d metrics is %d, want %d", n, sum, want)

@@ -17,8 +17,8 @@ type sink struct{ bus.Bus }
 
 func (sink) Publish(context.Context, []byte) error { return nil }
 
-// TestHundredThousandBodies posts bodies of all kinds with bytes changed, cut out and
-// doubled. Each must be accepted or refused with a reason, and memory must stay where it is.
+// TestHundredThousandBodies posts bodies of all kinds with bytes changed, cut out and doubled. The
+// intake must accept each, or refuse it with a reason, and its memory must not grow.
 func TestHundredThousandBodies(t *testing.T) {
 	n := 100_000
 	if testing.Short() {

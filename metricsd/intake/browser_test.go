@@ -37,8 +37,9 @@ func browser(t *testing.T) context.Context {
 	return ctx
 }
 
-// TestPageOfCustomers shows the operator the customers and goes to one of them, where completion
-// finds that one's names only. The key is the password, as people give it; it is not in the page.
+// TestPageOfCustomers shows the operator the customers and opens the page of one of them, where
+// completion finds only that customer's names. The key is the password, as people give it; the page
+// does not hold it.
 func TestPageOfCustomers(t *testing.T) {
 	ctx := browser(t)
 	o := twoCustomers(t)
@@ -80,7 +81,7 @@ func TestPageOfCustomers(t *testing.T) {
 }
 
 // TestPageInABrowser types into the page's auto-completion at 10,000 names. With
-// METRICSD_SCREENSHOTS it leaves pictures in that directory.
+// METRICSD_SCREENSHOTS it saves pictures in that directory.
 func TestPageInABrowser(t *testing.T) {
 	r := start(t, t.TempDir(), Options{})
 	const evil = `<img src=x onerror="document.title='broken'">`

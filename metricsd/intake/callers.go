@@ -9,13 +9,13 @@ import (
 	"github.com/beagle-go/beagle/metricsd/web"
 )
 
-// A caller is a sender or reader that the door lets in.
+// A caller is a sender or reader whom the door admits.
 type caller struct {
 	customer string // whose names these are; empty for the default customer
-	operator bool   // has the token, or there is none: sees all customers and how the intake is
+	operator bool   // has the token, or there is none: sees all customers and the intake's state
 }
 
-// caller identifies the caller of a request; false if the door lets nobody in with it.
+// caller identifies the caller of a request; false if the door refuses it.
 func (d *door) caller(r *http.Request) (c caller, ok bool) {
 	if d.token == "" {
 		return caller{operator: true}, true
@@ -51,7 +51,7 @@ func (d *door) tellUnknown(all []string) {
 		"fingerprint", customer.Fingerprint(all[0]))
 }
 
-// known lets in the operator and the customers.
+// known admits the operator and the customers.
 func (d *door) known(h func(http.ResponseWriter, *http.Request, caller)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, ok := d.caller(r)
@@ -63,7 +63,7 @@ func (d *door) known(h func(http.ResponseWriter, *http.Request, caller)) http.Ha
 	})
 }
 
-// operators lets in callers that may see data of no customer.
+// operators admits callers that may see data of no customer.
 func (d *door) operators(h http.HandlerFunc) http.Handler {
 	return d.known(func(w http.ResponseWriter, r *http.Request, c caller) {
 		if !c.operator {
@@ -76,7 +76,7 @@ func (d *door) operators(h http.HandlerFunc) http.Handler {
 	})
 }
 
-// counts lets everybody see counts as long as they are not those of customers.
+// counts shows counts to everybody unless they are a customer's.
 func (d *door) counts(h http.HandlerFunc) http.Handler {
 	guarded := d.operators(h)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

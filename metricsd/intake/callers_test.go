@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestOneRuleOfRefusal asks everywhere with a wrong key, without any and with a wrong password.
+// TestOneRuleOfRefusal sends each request with a wrong key, with none and with a wrong password.
 func TestOneRuleOfRefusal(t *testing.T) {
 	basic := httptest.NewRequest("GET", "/", nil)
 	basic.SetBasicAuth("anybody", unknownKey)
@@ -37,7 +37,7 @@ func TestOneRuleOfRefusal(t *testing.T) {
 					t.Fatal(err)
 				}
 				answer.Body.Close()
-				challenge := answer.Header.Get("WWW-Authenticate") != "" // has a browser ask for a password
+				challenge := answer.Header.Get("WWW-Authenticate") != "" // makes a browser ask for a password
 				if answer.StatusCode != c.want || challenge != (c.want == http.StatusUnauthorized) {
 					t.Errorf("%s, %s with %s: %s, want %d; a challenge %v", who, request, what, answer.Status, c.want,
 						challenge)

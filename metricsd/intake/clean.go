@@ -14,7 +14,8 @@ const (
 )
 
 // metricName brings a name into the form of Datadog's back end: ASCII letters, digits, dots and
-// underscores, beginning with a letter, no two underscores in a row, none before or after a dot.
+// underscores. It begins with a letter, has no two underscores in a row, and none before or after a
+// dot.
 func metricName(s string) string {
 	if isMetricName(s) {
 		return s
@@ -40,7 +41,7 @@ func metricName(s string) string {
 	return strings.TrimRight(string(b), "_")
 }
 
-// isMetricName reports whether a name can stay as it is; nearly all can.
+// isMetricName reports whether a name is in that form already; nearly all are.
 func isMetricName(s string) bool {
 	if s == "" || len(s) > maxMetric {
 		return false
@@ -66,7 +67,7 @@ func isMetricName(s string) bool {
 	return last != '_'
 }
 
-// hostName takes out of a host what cannot be shown or stored.
+// hostName removes characters of a host that cannot be shown or stored.
 func hostName(s string) string {
 	clean := func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == '\uFFFD' {
@@ -78,10 +79,10 @@ func hostName(s string) string {
 	return strings.ToValidUTF8(s[:min(len(s), maxHost)], "")
 }
 
-// maxTag bounds the tags that are looked at as a whole; longer ones are cut.
+// maxTag bounds the length of tags that are normalised as a whole; longer ones are cut.
 const maxTag = 200
 
-// A tagCleaner normalises tags. It keeps the values of the keys in it as people wrote them.
+// A tagCleaner normalises tags. It leaves the values of the given keys as people wrote them.
 type tagCleaner map[string]bool
 
 // newTagCleaner reads a list of keys, separated by commas.
@@ -111,8 +112,8 @@ func (c tagCleaner) keeps(t string) bool {
 	return found && c[tagText(key)]
 }
 
-// prefix brings what stands at the start of a tag into the form of tags, so that people find
-// Env:Prod by writing it so. An underscore at the end is one of the middle here.
+// prefix normalises the start of a typed tag, so that Env:Prod finds env:prod. It keeps a trailing
+// underscore, because more may follow.
 func (c tagCleaner) prefix(typed string) string {
 	if c.keeps(typed) {
 		return withEnd(tag.NormalizeTagArbTagValue(typed), typed)
@@ -120,7 +121,7 @@ func (c tagCleaner) prefix(typed string) string {
 	return withEnd(tagText(typed), typed)
 }
 
-// part does it for any part of a tag, which may begin with a digit.
+// part normalises any part of a tag, which may begin with a digit.
 func part(typed string) string { return withEnd(tag.NormalizeValue(typed), typed) }
 
 func withEnd(clean, typed string) string {
@@ -151,7 +152,7 @@ func isTag(t string) bool {
 
 func startsTag(c byte) bool { return 'a' <= c && c <= 'z' || c == ':' }
 
-// lowered returns a tag that only its capitals keep from being one.
+// lowered returns the lower case of a tag that only its capitals keep from the normal form.
 func lowered(t string) (string, bool) {
 	if len(t) > maxTag {
 		return "", false

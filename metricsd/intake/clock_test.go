@@ -23,8 +23,8 @@ func newClock() *clock {
 func (c *clock) now() time.Time       { return time.Unix(c.seconds.Load(), 0) }
 func (c *clock) jump(d time.Duration) { c.seconds.Add(int64(d / time.Second)) }
 
-// at opens a processor over a real queue and a real index, not running: the test turns
-// its wheels.
+// at opens a processor over a real queue and a real index. It does not run: the test calls its
+// steps.
 func at(t testing.TB, c *clock, o Options) *processor {
 	t.Helper()
 	b, err := bus.OpenNATS(t.Context(), bus.NATSOptions{Dir: t.TempDir(), Bytes: 1 << 20})
@@ -73,7 +73,7 @@ func oneParcel(customer, name string, points int) batch {
 	return batch{bus.Message{}, []wire.Parcel{{Customer: customer, Series: []wire.Series{s}}}}
 }
 
-// TestNothingIsForgottenByAWrongClock looks at rates and at what is forgotten.
+// TestNothingIsForgottenByAWrongClock checks rates and forgetting.
 func TestNothingIsForgottenByAWrongClock(t *testing.T) {
 	c := newClock()
 	p := at(t, c, Options{Remember: 2 * time.Hour, Retention: 24 * time.Hour})
@@ -104,7 +104,7 @@ func TestNothingIsForgottenByAWrongClock(t *testing.T) {
 		if e.Points != uint64(10*(i+1)) || e.At != c.now().Unix() {
 			t.Errorf("after a jump by %v: %+v", d, e)
 		}
-		one("again") // the first rate after a jump may be off, the next is right
+		one("again") // the first rate after a jump may be wrong, the next is right
 		if e, _ := entry("again"); e.Rate != 10.0/60 {
 			t.Errorf("after a jump by %v the rate is %v", d, e.Rate)
 		}

@@ -23,7 +23,7 @@ type shelf struct {
 	points   atomic.Uint64 // processed since the start
 }
 
-// known returns how many names of all kinds can be completed.
+// known returns how many names of all kinds the shelf knows.
 func (s *shelf) known() (n int) {
 	for _, d := range s.names {
 		known, _ := d.Len()
@@ -32,7 +32,7 @@ func (s *shelf) known() (n int) {
 	return n
 }
 
-// shelves are those of all customers. It may be used by several goroutines.
+// shelves holds the shelves of all customers. Several goroutines may use it.
 type shelves struct {
 	history *history.Set
 	room    [4]*names.Room // of each kind, for all customers
@@ -55,7 +55,7 @@ func newShelves(h *history.Set, all, most int) *shelves {
 	return s
 }
 
-// open returns a customer's shelf, a new one if need be.
+// open returns a customer's shelf, or makes one.
 func (s *shelves) open(customer string) *shelf {
 	if found := s.get(customer); found != nil {
 		return found
@@ -76,7 +76,7 @@ func (s *shelves) open(customer string) *shelf {
 	return made
 }
 
-// get returns nil for a customer that nothing is known of.
+// get returns a customer's shelf, or nil if nothing is known of the customer.
 func (s *shelves) get(customer string) *shelf {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -103,7 +103,7 @@ func (s *shelves) len(k index.Kind) (known int, refused uint64) {
 }
 
 // SetCustomers takes other keys while the intake runs. Whether there are customers is decided at
-// the start: a line that gets lost in a configuration must not open the door.
+// the start, so that a line lost from a configuration does not open the door.
 func (in *Intake) SetCustomers(keys *customer.Keys) error {
 	if err := in.CheckCustomers(keys); err != nil {
 		return err
@@ -111,7 +111,7 @@ func (in *Intake) SetCustomers(keys *customer.Keys) error {
 	return in.setKeys(keys)
 }
 
-// CheckCustomers tells what keeps keys from being taken by [Intake.SetCustomers].
+// CheckCustomers returns the reason why [Intake.SetCustomers] would refuse keys.
 func (in *Intake) CheckCustomers(keys *customer.Keys) error {
 	if (keys == nil) != (in.door.keys.Load() == nil) {
 		return errors.New("intake.customers was set or taken out; restart for this")
@@ -151,7 +151,7 @@ type refusal struct {
 }
 
 // shelf returns the shelf that a request asks for: customer= names it, and only the operator may
-// name others' shelves.
+// name another customer's.
 func (in *Intake) shelf(r *http.Request, c caller) (*shelf, error) {
 	name := r.URL.Query().Get("customer")
 	if name == "" {
@@ -177,7 +177,7 @@ type customerJSON struct {
 	Rate     float64 `json:"points_per_second"`
 }
 
-// customers lists them for the operator; without a key file there is nothing to list.
+// customers lists all customers for the operator; without a key file there are none to list.
 func (in *Intake) customers() (list []customerJSON) {
 	if in.door.keys.Load() == nil {
 		return nil

@@ -40,7 +40,7 @@ func twoCustomers(t testing.TB) Options {
 		Customers: keysOf(t, "acme "+acmeKey+"\nglobex "+globexKey)}
 }
 
-// as sends with a key, and want the status.
+// as sends a request with a key, and expects the status want.
 func (r *running) as(key string, want int, method, path string, body []byte, header ...string) []byte {
 	r.t.Helper()
 	status, text := r.do(method, path, body, append(header, "DD-API-KEY", key)...)
@@ -50,7 +50,7 @@ func (r *running) as(key string, want int, method, path string, body []byte, hea
 	return text
 }
 
-// all returns everything that somebody with a key can get.
+// all returns everything that the holder of a key can get.
 func (r *running) all(key, customer string) (text string) {
 	r.t.Helper()
 	if customer != "" {
@@ -66,7 +66,7 @@ func (r *running) all(key, customer string) (text string) {
 	return text
 }
 
-// queues are what can stand between door and processor; each opens the same queue again.
+// queues are the kinds of queue between door and processor; each opens the same queue again.
 var queues = map[string]func(t *testing.T, dir string) func() bus.Bus{
 	"embedded": func(t *testing.T, dir string) func() bus.Bus {
 		return func() bus.Bus {
@@ -92,7 +92,7 @@ var indexes = map[string]func(t *testing.T, dir string) func() index.Index{
 }
 
 // TestCustomersAreKeptApart sends the same names, hosts and tags, and some of their own, for two
-// customers and the operator, over each queue and each index; and looks for traces of one in all
+// customers and the operator, over each queue and each index. It looks for traces of one in all
 // that another can get, before and after restarts.
 func TestCustomersAreKeptApart(t *testing.T) {
 	for queue, openQueue := range queues {
@@ -104,7 +104,7 @@ func TestCustomersAreKeptApart(t *testing.T) {
 				dir := t.TempDir()
 				queue, index := openQueue(t, dir), openIndex(t, dir)
 				o := twoCustomers(t)
-				for round := range 2 { // the second begins with what the first has left
+				for round := range 2 { // the second begins with the first one's data
 					r := run(t, o, queue(), index())
 					sendForAll(r)
 					lookForTraces(t, r, uint64(round+1))
@@ -141,7 +141,7 @@ func sendForAll(r *running) {
 	all.Wait()
 }
 
-// points returns those of a shared name, as somebody with a key sees them.
+// points returns the points of a shared name, as the holder of a key sees them.
 func (r *running) points(key, customer string) uint64 {
 	var e []entryJSON
 	text := r.as(key, http.StatusOK, "GET", "/api/entries?name=shared.hits&customer="+customer, nil)
@@ -201,7 +201,7 @@ func lookForTraces(t *testing.T, r *running, rounds uint64) {
 	}
 }
 
-// TestRatesOfCustomers looks at what the rates of each customer come to.
+// TestRatesOfCustomers checks the rates of each customer.
 func TestRatesOfCustomers(t *testing.T) {
 	o := twoCustomers(t)
 	c := newClock()
@@ -231,7 +231,7 @@ func TestRatesOfCustomers(t *testing.T) {
 	}
 }
 
-// TestWhatCustomersMayNot tries each way that leads past a customer's own names.
+// TestWhatCustomersMayNot tries each way to another customer's names.
 func TestWhatCustomersMayNot(t *testing.T) {
 	var log safeText
 	b := queues["embedded"](t, t.TempDir())()
@@ -286,8 +286,8 @@ func TestWhatCustomersMayNot(t *testing.T) {
 	}
 }
 
-// TestTheSameRequestOfTwoCustomers has requests that two customers send word for word, with the
-// same idempotency key, and as Datadog's agent: each counts for each, and once.
+// TestTheSameRequestOfTwoCustomers sends word for word the same requests for two customers, with
+// the same idempotency key, and as Datadog's agent: each counts for each, and once.
 func TestTheSameRequestOfTwoCustomers(t *testing.T) {
 	for name, header := range map[string][]string{
 		"a key": {"Idempotency-Key", "k"}, "the agent": {"User-Agent", "datadog-agent/7.70.0"},
@@ -339,7 +339,8 @@ func TestKeysChangeWhileTheIntakeRuns(t *testing.T) {
 	}
 }
 
-// TestOneCustomerCannotTakeAllRoom has one that sends many names; the other's are found.
+// TestOneCustomerCannotTakeAllRoom sends many names for one customer, and expects the other's to be
+// found.
 func TestOneCustomerCannotTakeAllRoom(t *testing.T) {
 	o := twoCustomers(t)
 	o.Names, o.CustomerNames = 100, 20

@@ -19,9 +19,9 @@
 // Senders repeat what was not acknowledged, of which all or a part may be in the queue. So each
 // request has an ID, its parts have theirs, and the processor skips those that it has counted; the
 // last million are written with the counts. The ID is the request's Idempotency-Key, which
-// `metricsd agent` sends, and its body, or the body alone of what Datadog's agent sends. A request
-// of anybody else may be posted twice and mean it: it counts as a repetition only of one that was
-// not acknowledged.
+// `metricsd agent` sends, and its body, or the body alone of what Datadog's agent sends. Other
+// senders may mean to post a body twice, so an equal body counts as a repetition only if the first
+// was not acknowledged.
 //
 // With a key file there are customers: the door finds out whose key a request has, the customer's
 // name goes with its series through the queue, and each customer has names, counts and rates of its

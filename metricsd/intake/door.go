@@ -17,7 +17,7 @@ import (
 	"github.com/beagle-go/beagle/metricsd/web"
 )
 
-// A door takes what senders post.
+// A door receives the posts of senders.
 type door struct {
 	token   string                        // the operator's
 	keys    atomic.Pointer[customer.Keys] // the customers'; nil without any; may be changed
@@ -26,7 +26,7 @@ type door struct {
 	reading atomic.Int64 // requests
 	log     *slog.Logger
 	unanswered
-	told    atomic.Int64 // when an unknown key was logged last
+	told    atomic.Int64 // when an unknown key was last logged
 	failing atomic.Bool  // the last body could not be queued, and the log says so
 
 	accepted, refused, tooLarge, denied, busy, full, ignored atomic.Uint64
@@ -41,8 +41,8 @@ func newDoor(o Options, b *batcher, log *slog.Logger) *door {
 
 type reader func(body []byte, l wire.Limits) ([]wire.Series, error)
 
-// handle adds the paths that agents post to. Versions are told apart by the path, except that the
-// second one comes as JSON too, from clients without protobuf.
+// handle adds the paths that agents post to. The path tells versions apart. Clients without
+// protobuf send the second version as JSON.
 func (d *door) handle(mux *http.ServeMux) {
 	mux.Handle("POST /api/v1/series", d.take(func(*http.Request) reader { return wire.SeriesV1 }))
 	mux.Handle("POST /api/v2/series", d.take(func(r *http.Request) reader {
@@ -65,7 +65,7 @@ func (d *door) handle(mux *http.ServeMux) {
 // take answers when the series of a body are safe.
 func (d *door) take(choose func(*http.Request) reader) http.Handler {
 	return d.known(func(w http.ResponseWriter, r *http.Request, c caller) {
-		// Limits may be changed while a request runs; it keeps those that it began with.
+		// Limits may change while a request runs; the request keeps its first ones.
 		bounds := d.bounds.Load()
 		defer d.reading.Add(-1)
 		if d.reading.Add(1) > int64(bounds.Requests) { // bodies are large
@@ -79,17 +79,17 @@ func (d *door) take(choose func(*http.Request) reader) http.Handler {
 			return
 		}
 		series, err := choose(r)(body, bounds.Limits)
-		// Only whole bodies enter: half of a refused body would be counted twice when the client
+		// Accept only whole bodies: half of a refused body would count twice when the client
 		// repeats it.
 		if err != nil {
 			d.refuse(w, err)
 			return
 		}
 		d.bytes.Add(uint64(len(body)))
-		// By its ID the processor knows a request that it has counted already.
+		// The ID lets the processor recognise a request that it has counted already.
 		id, failed := d.identify(r, c.customer, body)
-		// The answer comes after the queue has it. After an error the queue may have it too,
-		// so the ID is kept for the repetition that the client is asked for.
+		// Answer after the queue has the request. After an error the queue may have it too, so keep
+		// the ID for the repetition that the client is asked for.
 		if err := d.batcher.put(r.Context(), id, c.customer, series); err != nil {
 			failed()
 			d.full.Add(1)
@@ -102,8 +102,8 @@ func (d *door) take(choose func(*http.Request) reader) http.Handler {
 	})
 }
 
-// notQueued returns the answer to a sender whose request could not be queued. The error itself
-// names directories and hosts, so it goes to the log, once until a request is queued again.
+// notQueued answers a sender whose request could not be queued. The error itself names directories
+// and hosts, so it goes to the log, once until a request is queued again.
 func (d *door) notQueued(err error) error {
 	if !errors.Is(err, context.Canceled) && !d.failing.Swap(true) {
 		d.log.Error("requests are refused", "error", err)
@@ -140,7 +140,7 @@ func (d *door) ignore(w http.ResponseWriter, r *http.Request, _ caller) {
 	web.JSON(w, http.StatusAccepted, map[string]string{"status": "ok"})
 }
 
-// later writes an answer that makes every sender try again.
+// later writes an answer that makes every sender retry.
 func later(w http.ResponseWriter, err error) {
 	w.Header().Set("Retry-After", "1")
 	web.Fail(w, http.StatusServiceUnavailable, err)

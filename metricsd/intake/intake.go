@@ -28,8 +28,7 @@ type Intake struct {
 	ready     atomic.Bool
 }
 
-// New opens the address. The queue and the index are the intake's from now on: Run
-// closes them.
+// New opens the address. The intake owns the queue and the index from now on: Run closes them.
 func New(address string, o Options, b bus.Bus, x index.Index, log *slog.Logger) (*Intake, error) {
 	o = o.withDefaults()
 	l, err := net.Listen("tcp", address)

@@ -197,8 +197,8 @@ func TestCountsSurviveRestarts(t *testing.T) {
 	})
 }
 
-// TestKnownNamesAreWrittenRarely: a steady stream: what is known is written a hundred times less
-// often than it is seen.
+// TestKnownNamesAreWrittenRarely sends a steady stream: known names are written a hundred times
+// less often than they are seen.
 func TestKnownNamesAreWrittenRarely(t *testing.T) {
 	r := start(t, t.TempDir(), Options{Flush: time.Hour})
 	for range 250 {
@@ -262,7 +262,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestBoundsOfARunningIntake changes them while requests come.
+// TestBoundsOfARunningIntake changes bounds while requests come.
 func TestBoundsOfARunningIntake(t *testing.T) {
 	r := start(t, t.TempDir(), Options{Flush: time.Hour})
 	long := body("a.b", "", 1, strings.Repeat("x", 100))
@@ -278,7 +278,7 @@ func TestBoundsOfARunningIntake(t *testing.T) {
 	r.post(long)
 	r.eventually("written early", func() bool { return r.processor.counts.flushes.Load() > 0 })
 	r.SetBounds(Bounds{Requests: 1})
-	r.door.reading.Add(1) // somebody else is being read
+	r.door.reading.Add(1) // another request is being read
 	if got := r.status("POST", "/api/v1/series", long); got != http.StatusServiceUnavailable {
 		t.Errorf("a second request of one: %d", got)
 	}
@@ -286,8 +286,8 @@ func TestBoundsOfARunningIntake(t *testing.T) {
 	r.post(long)
 }
 
-// TestSendersSeeNoDirectories has a reserve that no disk has: the log says where room is
-// needed, once, and the answer does not.
+// TestSendersSeeNoDirectories has a reserve that no disk has. The log says once where room is
+// needed, and the answer does not.
 func TestSendersSeeNoDirectories(t *testing.T) {
 	dir := t.TempDir()
 	b, err := bus.OpenNATS(t.Context(), bus.NATSOptions{Dir: dir, Bytes: 1 << 20, Reserve: 1 << 62})

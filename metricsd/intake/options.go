@@ -12,8 +12,8 @@ import (
 // its default.
 type Bounds struct {
 	Limits   wire.Limits // of one request
-	Requests int         // most requests read at the same time; further ones must retry later
-	Pending  int         // names with counts that are not written yet, at which they are written early
+	Requests int         // most requests read at the same time; senders of others must retry
+	Pending  int         // names with unwritten counts at which counts are written early
 }
 
 func (b Bounds) withDefaults() Bounds {
@@ -25,20 +25,20 @@ func (b Bounds) withDefaults() Bounds {
 
 // Options say how an intake works. The zero value of a field means its default.
 type Options struct {
-	Token         string         // required of senders and readers, unless empty
-	Customers     *customer.Keys // of senders and readers besides the token; nil for one customer, who is everybody
+	Token         string         // that senders and readers must give; "" for none
+	Customers     *customer.Keys // that senders and readers may give instead of the token; nil for a single customer
 	Bounds        Bounds
 	Names         int           // most names of each kind
 	CustomerNames int           // of one customer of the key file
 	Verbatim      string        // keys of tags, separated by commas, whose values are kept as written
-	News          time.Duration // longest that a new name waits to be written
+	News          time.Duration // longest time until a new name is written
 	Flush         time.Duration // between two writings of counts
-	Remember      time.Duration // how long a name is known that is not seen
+	Remember      time.Duration // how long the history knows a name that is not seen
 	Retention     time.Duration // how long the index keeps a name that is not seen
 	Now           func() time.Time
 }
 
-// withDefaults sets what is zero. Customers' names are bounded by all names where nothing is said.
+// withDefaults fills zero fields. Customers' names are bounded by all names if there is no bound.
 func (o Options) withDefaults() Options {
 	d := Options{
 		Names: 10_000_000,

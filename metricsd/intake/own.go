@@ -52,8 +52,8 @@ func (in *Intake) ownCustomers(page *expose.Page, prefix string) {
 	page.Own(prefix+"customer_names", "gauge", "Names of all kinds that can be completed, by customer.", names...)
 }
 
-// ownSizes writes what the intake holds and what waits, by stage, so that the stage before which it
-// piles up can be seen.
+// ownSizes writes the intake's sizes, and what waits at each stage, so that one sees the slow
+// stage.
 func (in *Intake) ownSizes(ctx context.Context, page *expose.Page, prefix string) {
 	var names, refused, waiting, bound []expose.Value
 	for _, k := range index.Kinds {
@@ -61,8 +61,7 @@ func (in *Intake) ownSizes(ctx context.Context, page *expose.Page, prefix string
 		names = append(names, expose.Labelled("kind", k.String(), known))
 		refused = append(refused, expose.Labelled("kind", k.String(), none))
 	}
-	// The embedded index and the embedded queue have troubles with disks that the servers keep for
-	// themselves; only they say so.
+	// Only the embedded index and queue report their own troubles with disks; servers keep theirs.
 	if x, ok := in.index.(interface{ DiskFull() (uint64, bool) }); ok {
 		met, readOnly := x.DiskFull()
 		page.OwnCounter(prefix+"index_disk_full_total", "Writes of the index's log that met the disk's end.", met)
@@ -91,8 +90,8 @@ func (in *Intake) ownSizes(ctx context.Context, page *expose.Page, prefix string
 	up := 1.0
 	for _, s := range in.stages(ctx) {
 		is := s.Name + ", " + s.Unit
-		// How much waits in a queue that does not answer is unknown, which is not zero: it has no
-		// value then.
+		// How much waits in a queue that does not answer is unknown, which is not zero, so there is
+		// no value.
 		if s.Away {
 			up = 0
 			if s.Name == stageQueue {

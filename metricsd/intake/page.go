@@ -20,12 +20,11 @@ var pageText string
 var page = template.Must(template.New("page").
 	Funcs(template.FuncMap{"count": count, "rate": rate, "ago": ago, "share": share}).Parse(pageText))
 
-// contentPolicy lets the page run its own script and nothing else: a name that
-// looks like HTML stays text.
+// contentPolicy lets the page run only its own script: a name that looks like HTML stays text.
 const contentPolicy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'nonce-%s'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'"
 
-// servePage shows the overview to a browser. Names come from anybody who may post, so the template
+// servePage shows the overview to a browser. Anybody who may post chooses names, so the template
 // escapes them, and the policy runs no script but the one with this answer's nonce.
 func (in *Intake) servePage(w http.ResponseWriter, r *http.Request, c caller) {
 	const rows = 15
@@ -35,7 +34,7 @@ func (in *Intake) servePage(w http.ResponseWriter, r *http.Request, c caller) {
 		return
 	}
 	nonce := rand.Text()
-	// Into memory first: an error midway can still become an answer of its own.
+	// Render into memory first: then an error can still become an answer of its own.
 	var out bytes.Buffer
 	err = page.Execute(&out, map[string]any{
 		"Overview": in.overview(r.Context(), whose, c.operator, rows),

@@ -16,9 +16,9 @@ import (
 	"github.com/beagle-go/beagle/metricsd/intake/index/pgtest"
 )
 
-// TestKilledDatabase kills PostgreSQL at random moments, while senders post and
-// the processor writes as often as it can. The senders notice nothing, and in the end every point
-// is counted, once.
+// TestKilledDatabase kills PostgreSQL at random moments, while senders post and the processor
+// writes as often as it can. The senders notice nothing, and in the end every point is counted,
+// once.
 func TestKilledDatabase(t *testing.T) {
 	server := pgtest.Start(t)
 	b, err := bus.OpenNATS(t.Context(), bus.NATSOptions{Dir: t.TempDir(), Bytes: 64 << 20})

@@ -17,7 +17,7 @@ import (
 	"github.com/beagle-go/beagle/metricsd/intake/wire"
 )
 
-// A processor reads the queue and keeps the index. Its own state belongs to one goroutine; state
+// A processor reads the queue and updates the index. Its own state belongs to one goroutine; state
 // for other readers is atomic or has its own lock.
 type processor struct {
 	options Options
@@ -31,11 +31,11 @@ type processor struct {
 
 	repeats *repeats
 	pending map[uint64]*index.Entry // counted since the last flush, by its key
-	unsure  *index.Change           // it was not acknowledged: it is written, or is to be
+	unsure  *index.Change           // a change that was not acknowledged: written or not
 	news    []*index.Entry          // names that are not written yet
 	read    map[int32]int64
 	since   time.Time // of the last flush
-	forgot  time.Time // when what is old was last looked for
+	forgot  time.Time // when forget last ran
 
 	messages chan bus.Message                    // from the queue to the decoder
 	batches  chan batch                          // from the decoder to the processor
@@ -51,10 +51,10 @@ type batch struct {
 
 // counts are the processor's counters for others.
 type counts struct {
-	messages, series, points, touches atomic.Uint64 // touches counts the writes that one for every name seen would make
+	messages, series, points, touches atomic.Uint64 // touches: writes if each name seen were written
 	writes, flushes, failures         atomic.Uint64
 	damaged, expired, forgotten       atomic.Uint64
-	repeated                          atomic.Uint64 // parcels that had been counted
+	repeated                          atomic.Uint64 // parcels that had been counted before
 	pending                           atomic.Int64
 }
 
@@ -70,7 +70,7 @@ func newProcessor(o Options, b bus.Bus, x index.Index, log *slog.Logger) *proces
 	return p
 }
 
-// prepare loads the names that the index has, and the place where to begin.
+// prepare loads the index's names, and the place where to begin.
 func (p *processor) prepare(ctx context.Context) (err error) {
 	customers, err := p.index.Customers(ctx)
 	if err != nil {
@@ -125,8 +125,7 @@ func (p *processor) run(ctx context.Context) error {
 	return nil
 }
 
-// decode unpacks messages. It counts and skips those that cannot be unpacked, which would block
-// the queue for ever.
+// decode unpacks messages. It counts and skips damaged ones, which would block the queue for ever.
 func (p *processor) decode() {
 	defer close(p.batches)
 	for m := range p.messages {
@@ -139,10 +138,10 @@ func (p *processor) decode() {
 	}
 }
 
-// work does the work of the processor.
+// work is the processor's loop.
 func (p *processor) work(ctx context.Context) {
-	// One goroutine does all of it, and so what it counts needs no lock: batches when they come,
-	// and four clocks for what may be late.
+	// One goroutine does everything, so its counts need no lock. It handles batches when they come,
+	// and four clocks.
 	news, flush := time.NewTicker(p.options.News), time.NewTicker(p.options.Flush)
 	rank, hourly := time.NewTicker(rankEvery), time.NewTicker(epochLength)
 	defer news.Stop()
@@ -159,10 +158,10 @@ func (p *processor) work(ctx context.Context) {
 				return
 			}
 			p.take(b)
-			// Counts that wait have a bound, which holds the queue's reader back, and so in the end
-			// the door.
+			// Waiting counts have a bound. It holds back the queue's reader, and so in the end the
+			// door.
 			for (len(p.pending) >= p.bounds.Load().Pending || p.repeats.full()) && ctx.Err() == nil {
-				p.flush(ctx) // until it succeeds: the queue has room for more, the memory has not
+				p.flush(ctx) // until it succeeds: the queue has more room than memory
 			}
 		case <-news.C:
 			p.tellNews(ctx)
@@ -184,7 +183,7 @@ const epochLength = time.Hour
 
 func epoch(t time.Time) uint32 { return uint32(t.Unix() / int64(epochLength/time.Second)) }
 
-// take counts what a batch holds and was not counted before.
+// take counts the parcels of a batch that were not counted before.
 func (p *processor) take(b batch) {
 	now := p.options.Now()
 	for _, parcel := range b.parcels {
@@ -215,7 +214,7 @@ func (p *processor) showPending() {
 }
 
 // count counts the names of one series: the metric, its first part as an application, the host, and
-// each tag. Points are counted before names are looked at: they are what was sent.
+// each tag. It counts points before it checks names, since points are as sent.
 func (p *processor) count(whose *shelf, s *wire.Series, now time.Time) {
 	seen := s.Last()
 	if seen <= 0 || seen > now.Unix() { // a sender's clock may be wrong, but nothing was seen in the future
@@ -224,7 +223,7 @@ func (p *processor) count(whose *shelf, s *wire.Series, now time.Time) {
 	points := uint64(s.Len())
 	p.counts.points.Add(points)
 	whose.points.Add(points)
-	// A name that cannot be shown is not kept, nor anything else of its series.
+	// A series with a name that cannot be shown is not kept at all.
 	metric := metricName(s.Metric)
 	if metric == "" {
 		return
@@ -262,7 +261,7 @@ func (p *processor) touch(whose *shelf, k index.Kind, name string, seen int64, p
 	e.First, e.Last, e.Points = min(e.First, seen), max(e.Last, seen), e.Points+points
 }
 
-// tellNews writes names that are new, without their counts.
+// tellNews writes new names, without their counts.
 func (p *processor) tellNews(ctx context.Context) {
 	if len(p.news) == 0 {
 		return
@@ -305,7 +304,7 @@ func (p *processor) flush(ctx context.Context) {
 	p.settle(ctx)
 }
 
-// settle writes what is not known to be written, if there is something.
+// settle writes the last unacknowledged change, if there is one.
 func (p *processor) settle(ctx context.Context) bool {
 	c := p.unsure
 	if c == nil {
@@ -324,8 +323,8 @@ func (p *processor) settle(ctx context.Context) bool {
 	return true
 }
 
-// apply writes a change. It logs a failure and tries again after a pause, since a store that is
-// away must not be asked in a tight loop.
+// apply writes a change. It logs a failure and tries again after a pause, so that it does not ask a
+// failed store in a tight loop.
 func (p *processor) apply(ctx context.Context, c index.Change) bool {
 	err := p.index.Apply(ctx, c)
 	if err == nil {
@@ -341,8 +340,8 @@ func (p *processor) apply(ctx context.Context, c index.Change) bool {
 	return false
 }
 
-// elapsed returns the span, in seconds, that the pending counts cover. A clock that was set back
-// says nothing about it; then it is the usual span.
+// elapsed returns the seconds that the pending counts cover. After the clock was set back it
+// returns the usual number.
 func (p *processor) elapsed(now time.Time) float64 {
 	if now.Before(p.since) {
 		return p.options.Flush.Seconds()
@@ -355,14 +354,15 @@ const (
 	rankEvery = 5 * time.Second
 )
 
-// A ranking are a customer's names with the highest rates, by kind, and the rate of all its points.
+// A ranking holds a customer's names with the highest rates, by kind, and the rate of all its
+// points.
 type ranking struct {
 	top  [4][]index.Entry
 	rate float64
 }
 
-// rank publishes the names with the highest rates since the last flush. Right after
-// one there is too little to tell, and the old ranks stay.
+// rank publishes the names with the highest rates since the last flush. Right after one there are
+// too few points, and the old ranks stay.
 func (p *processor) rank(now time.Time) {
 	elapsed := p.elapsed(now)
 	if elapsed < rankEvery.Seconds()/2 {
@@ -390,7 +390,7 @@ func (p *processor) rank(now time.Time) {
 	p.ranks.Store(&ranks)
 }
 
-// rankOf returns the last ranking of a customer, an empty one where there is none.
+// rankOf returns the last ranking of a customer, or an empty one.
 func (p *processor) rankOf(customer string) *ranking {
 	if r := (*p.ranks.Load())[customer]; r != nil {
 		return r
@@ -398,7 +398,7 @@ func (p *processor) rankOf(customer string) *ranking {
 	return new(ranking)
 }
 
-// insert puts an entry where its points belong, if it is among the first.
+// insert inserts an entry by its points, if it is among the first.
 func insert(top []index.Entry, e index.Entry) []index.Entry {
 	if len(top) == ranked && !more(e, top[ranked-1]) {
 		return top
@@ -417,12 +417,11 @@ func more(a, b index.Entry) bool {
 	return a.Points > b.Points || a.Points == b.Points && a.Name < b.Name
 }
 
-// forget drops from the history and the index what was not seen for long. It is called
-// once an epoch. When the clock says that much more or less time has passed it was set:
-// then nothing goes until it has agreed with itself for an epoch, since what is forgotten by a
-// wrong clock is gone.
+// forget drops old names from the history and the index. It is called once an epoch. When the clock
+// says that much more or less time has passed, it was set. Then nothing is dropped until it has
+// agreed with itself for an epoch, since a wrong clock would drop names for good.
 func (p *processor) forget(ctx context.Context, now time.Time) {
-	passed := now.Round(0).Sub(p.forgot.Round(0)) // by the wall: the other clock knows of no jumps
+	passed := now.Round(0).Sub(p.forgot.Round(0)) // by the wall clock: the other one has no jumps
 	p.forgot = now
 	if passed < epochLength/2 || passed > 2*epochLength {
 		p.log.Warn("the clock was set; nothing is forgotten for an hour", "by",

@@ -21,8 +21,8 @@ import (
 	"github.com/beagle-go/beagle/metricsd/queue"
 )
 
-// flushed returns what an agent posts every ten seconds under traffic of a shape in which every
-// context is heard: made by the agent's own workers and output, read by the intake's own readers.
+// flushed returns an agent's posts of ten seconds under traffic of a shape in which every context
+// appears. The agent's own workers and output make them, and the intake's own readers read them.
 func flushed(t testing.TB, shape load.Shape) (series []wire.Series) {
 	t.Helper()
 	a := aggregate.New(1, aggregate.Limits{})
@@ -76,8 +76,8 @@ func lone(n int) (series []wire.Series) {
 	return series
 }
 
-// steady has a processor, over a real index, take the same series every ten seconds of
-// its clock, and turns its wheels as the running one does.
+// steady gives a processor over a real index the same series every ten seconds of its clock, and
+// calls its steps as the running one does.
 func steady(t testing.TB, series []wire.Series, hours float64, flush time.Duration) *processor {
 	c := newClock()
 	p := at(t, c, Options{Names: 1 << 20, Flush: flush})
@@ -109,7 +109,7 @@ func steady(t testing.TB, series []wire.Series, hours float64, flush time.Durati
 	return p
 }
 
-// TestSteadyStreamIsWrittenRarely runs a quarter of an hour.
+// TestSteadyStreamIsWrittenRarely runs a quarter of an hour of that.
 func TestSteadyStreamIsWrittenRarely(t *testing.T) {
 	p := steady(t, flushed(t, load.Shape{Contexts: 500, Packet: 8192}), 0.25, 0)
 	if seen, written := p.counts.touches.Load(), p.counts.writes.Load(); written == 0 || seen < 100*written {

@@ -5,13 +5,12 @@ import (
 	"github.com/beagle-go/beagle/metricsd/intake/wire"
 )
 
-// maxRepeats bounds the parcels that are remembered, so that a repeated one is not counted again:
-// for a hundred agents, a day. They take about 50 MB.
+// maxRepeats bounds the remembered parcels, which are not counted again when they repeat: for a
+// hundred agents, a day. They take about 50 MB.
 const maxRepeats = 1 << 20
 
-// repeats remembers the IDs of parcels that were counted. It is written together with the
-// counts, so that after a crash it has those parcels whose points are counted, and no others. It
-// is for one goroutine.
+// repeats remembers the IDs of counted parcels. They are written together with the counts, so that
+// after a crash it has exactly the parcels whose points are counted. It is for one goroutine.
 type repeats struct {
 	most   int
 	known  map[wire.ID]struct{}
@@ -29,7 +28,7 @@ func newRepeats(most int, written []index.Group) *repeats {
 	return r
 }
 
-// again says whether a parcel was counted before, and remembers that it is now.
+// again reports whether a parcel was counted before, and remembers it.
 func (r *repeats) again(id wire.ID) bool {
 	if id == (wire.ID{}) {
 		return false
@@ -45,8 +44,8 @@ func (r *repeats) again(id wire.ID) bool {
 // full reports whether it is time to write: unwritten IDs cannot be forgotten.
 func (r *repeats) full() bool { return len(r.fresh) >= max(1, r.most/4) }
 
-// group takes out what has to be written, and says before which groups may be forgotten. It
-// is to be written before the next is taken.
+// group returns the IDs to write, and the number of the first group to keep. The caller must write
+// them before it takes the next group.
 func (r *repeats) group() (g index.Group, before uint64) {
 	known, kept := len(r.known), r.groups
 	for known > r.most && len(kept) > 0 {
@@ -64,7 +63,7 @@ func (r *repeats) group() (g index.Group, before uint64) {
 	return g, before
 }
 
-// written notes that the group was.
+// written notes that the group has been written.
 func (r *repeats) written(g index.Group, before uint64) {
 	for len(r.groups) > 0 && r.groups[0].Number < before {
 		for _, id := range r.groups[0].IDs {

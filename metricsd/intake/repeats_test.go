@@ -19,8 +19,8 @@ import (
 	"github.com/beagle-go/beagle/metricsd/intake/wire"
 )
 
-// forgetful is a real queue whose answers get lost: it takes messages and says, when asked
-// to, that it did not.
+// forgetful is a real queue whose answers get lost: it takes messages and, on demand, reports that
+// it did not.
 type forgetful struct {
 	bus.Bus
 	lose atomic.Int64 // answers, from now on
@@ -59,8 +59,7 @@ func (r *running) counted(metric string, want uint64) {
 	})
 }
 
-// settled does what counted does, and checks that the count stays when all that was sent has been
-// processed.
+// settled is counted, but also checks that the count stays when everything sent has been processed.
 func (r *running) settled(metric string, want uint64) {
 	r.t.Helper()
 	r.post(body("settled", "", 1))
@@ -72,7 +71,7 @@ func (r *running) settled(metric string, want uint64) {
 func TestARepeatedRequestCountsOnce(t *testing.T) {
 	for name, test := range map[string]struct {
 		header  []string
-		known   bool // the intake knows a repetition of what it has acknowledged
+		known   bool // the intake recognises the repetition of an acknowledged request
 		restart bool
 	}{
 		"nothing said":         {},
@@ -111,8 +110,8 @@ func TestARepeatedRequestCountsOnce(t *testing.T) {
 	}
 }
 
-// TestPartsOfALargeRequestCountOnce has a request that becomes several messages, some of
-// which are taken when it is answered 503.
+// TestPartsOfALargeRequestCountOnce sends a request that becomes several messages. The queue has
+// taken some of them when the answer is 503.
 func TestPartsOfALargeRequestCountOnce(t *testing.T) {
 	r, queue := startForgetful(t, t.TempDir())
 	var large bytes.Buffer
@@ -144,8 +143,8 @@ func TestPartsOfALargeRequestCountOnce(t *testing.T) {
 	}
 }
 
-// TestSendersThatSayTheSame checks that two senders may say the same at the same time; each repeats
-// its own.
+// TestSendersThatSayTheSame checks that two senders may send equal bodies at the same time; each
+// repeats its own.
 func TestSendersThatSayTheSame(t *testing.T) {
 	var u unanswered
 	request, _ := http.NewRequest("POST", "/api/v1/series", nil)
@@ -218,7 +217,7 @@ func (f *forgetfulIndex) Apply(ctx context.Context, c index.Change) error {
 	return err
 }
 
-// TestALostAnswerOfTheIndex has changes that are written and not acknowledged, while more is
+// TestALostAnswerOfTheIndex makes changes that are written and not acknowledged, while more is
 // counted.
 func TestALostAnswerOfTheIndex(t *testing.T) {
 	b, err := bus.OpenNATS(t.Context(), bus.NATSOptions{Dir: t.TempDir(), Bytes: 64 << 20})

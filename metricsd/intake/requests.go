@@ -10,8 +10,8 @@ import (
 	"github.com/beagle-go/beagle/metricsd/intake/wire"
 )
 
-// A sender that must retry, or heard nothing, sends the same request again, of which all or a part
-// may be in the queue already. The processor counts each ID once; here requests get theirs.
+// A sender that must retry, or got no answer, repeats its request. All or a part of it may be in
+// the queue already. The processor counts each ID once; this file assigns the IDs.
 //
 // A sender that repeats an Idempotency-Key with the same body repeats the request. A body of
 // Datadog's own agent is identified by its content: it has each context once in each ten seconds,
@@ -22,23 +22,23 @@ import (
 // disk.
 const keyHeader = "Idempotency-Key"
 
-// maxUnanswered bounds the requests whose repetition is awaited.
+// maxUnanswered bounds the requests whose repetition is expected.
 const maxUnanswered = 4096
 
-// unanswered holds the requests that were not acknowledged, by a digest of their text.
+// unanswered holds the unacknowledged requests, by a digest of their text.
 type unanswered struct {
 	mu     sync.Mutex
 	ids    map[wire.ID][]wire.ID
-	oldest []wire.ID // digests, in the order of arrival; one may have been answered since
+	oldest []wire.ID // digests, in the order of arrival; some may be answered since
 }
 
-// identify returns the request's ID, and what to call when it was not acknowledged.
+// identify returns the request's ID, and a function to call if it was not acknowledged.
 func (u *unanswered) identify(r *http.Request, customer string, body []byte) (id wire.ID, failed func()) {
 	if customer != "" {
 		customer += "\x00" // requests of two customers are never the same
 	}
 	if key := r.Header.Get(keyHeader); key != "" {
-		return digest(customer+"key "+key, r.URL.Path, body), func() {} // two senders may have thought of one key
+		return digest(customer+"key "+key, r.URL.Path, body), func() {} // two senders may have chosen the same key
 	}
 	content := digest(customer+"body", r.URL.Path, body)
 	if strings.HasPrefix(r.UserAgent(), "datadog-agent/") {
@@ -57,7 +57,7 @@ func digest(kind, path string, text []byte) (d wire.ID) {
 	return d
 }
 
-// take returns the ID of a request that waits for being repeated, or a new one.
+// take returns the ID of an unacknowledged request, or a new one.
 func (u *unanswered) take(content wire.ID) (id wire.ID) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

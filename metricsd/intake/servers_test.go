@@ -17,7 +17,7 @@ import (
 	"github.com/beagle-go/beagle/metricsd/intake/index/pgtest"
 )
 
-// init adds the queues and the index that are servers of their own.
+// init adds the queues and the index that run as servers of their own.
 func init() {
 	queues["kafka"] = func(t *testing.T, _ string) func() bus.Bus { // its protocol, over TCP
 		cluster, err := kfake.NewCluster(kfake.NumBrokers(1))
@@ -53,8 +53,8 @@ func openKafka(t *testing.T, brokers ...string) func() bus.Bus {
 	}
 }
 
-// TestErrorsOfTheIndexStayInside asks while PostgreSQL is away: the answer is short, and the log
-// says why.
+// TestErrorsOfTheIndexStayInside asks while PostgreSQL is down. The answer is short, and the log
+// has the reason.
 func TestErrorsOfTheIndexStayInside(t *testing.T) {
 	server := pgtest.Start(t)
 	x, err := index.OpenPostgres(t.Context(), server.Address)

@@ -19,9 +19,9 @@ import (
 	"github.com/beagle-go/beagle/metricsd/queue"
 )
 
-// TestSketchesFromTheAgent sends distributions through the agent's aggregator and
-// output to a running intake, and reads them from its queue: bin by bin what Datadog's agent makes
-// of the same values.
+// TestSketchesFromTheAgent sends distributions through the agent's aggregator and output to a
+// running intake, and reads them from its queue. Bin by bin they are those that Datadog's agent
+// makes of the same values.
 func TestSketchesFromTheAgent(t *testing.T) {
 	r := start(t, t.TempDir(), Options{Flush: time.Hour})
 	q, err := queue.Open(t.TempDir(), 1<<24)

@@ -10,7 +10,7 @@ import (
 	"github.com/beagle-go/beagle/metricsd/tag"
 )
 
-// TestShortWaysOfTags checks that what need not be normalised comes out as if it had been.
+// TestShortWaysOfTags checks that the fast paths give the same tags as normalising.
 func TestShortWaysOfTags(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	parts := []string{"a", "z", "A", "Z", "0", "9", ":", ".", "/", "-", "_", "__", " ", "é", "É", "\xff", "ſ",
@@ -44,8 +44,8 @@ func FuzzTagText(f *testing.F) {
 	})
 }
 
-// TestVerbatimTags checks which values are kept as they were written: those of the keys that the
-// operator named, in any writing, and no others.
+// TestVerbatimTags checks which values stay as they were written: those of the operator's keys, in
+// any spelling, and no others.
 func TestVerbatimTags(t *testing.T) {
 	r := start(t, t.TempDir(), Options{Verbatim: "URL, build path"})
 	r.post(body("web.hits", "", 1, "Url:/Users/{id}?Page=1", "Build Path:C:\\Program Files\\x", "Team:Checkout Core",
@@ -55,8 +55,8 @@ func TestVerbatimTags(t *testing.T) {
 	r.eventually("the tags", func() bool { return slices.Equal(r.names("kind=tag"), want) })
 }
 
-// TestTagsAreFoundAsTyped checks that people find tags by what they see elsewhere, in the form of
-// tags or not.
+// TestTagsAreFoundAsTyped checks that people find tags as they see them elsewhere, normalised or
+// not.
 func TestTagsAreFoundAsTyped(t *testing.T) {
 	r := start(t, t.TempDir(), Options{Verbatim: "url"})
 	r.post(body("web.hits", "", 1, "image_tag:2026.11.7", "pod_name:checkout-1", "podium:x", "url:/Users/A b"))

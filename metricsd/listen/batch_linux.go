@@ -39,9 +39,9 @@ func (b *Batch) prepare() {
 	}
 }
 
-// offer tells the kernel how much room there is for credentials: it has written over it
-// how much it used. There must be no more than they take, and none when they are not asked for:
-// the kernel would put files there that a sender passes, and they would stay open.
+// offer sets the room for credentials, which the kernel has overwritten with the used length. There
+// must be no more room than they take, and none when nobody asks for them: otherwise the kernel
+// would put files there that a sender passes, and they would stay open.
 func (b *Batch) offer(credentials bool) {
 	for i := range b.system.messages {
 		room := 0
@@ -67,7 +67,7 @@ func (s *Socket) Receive(b *Batch) (n int, err error) {
 	return n, err
 }
 
-// Queued takes what the kernel holds, without waiting; 0 when there is nothing.
+// Queued takes datagrams that the kernel holds, without waiting; 0 when there are none.
 func (s *Socket) Queued(b *Batch) (n int, err error) {
 	var failed error
 	b.offer(s.credentials)
@@ -99,7 +99,7 @@ func sender(control []byte) int32 {
 		return 0
 	}
 	for i := range messages {
-		if len(messages[i].Data) < unix.SizeofUcred { // the parser reads as much unasked
+		if len(messages[i].Data) < unix.SizeofUcred { // the parser reads the container itself
 			continue
 		}
 		if c, err := unix.ParseUnixCredentials(&messages[i]); err == nil {
@@ -131,9 +131,9 @@ func peer(conn net.Conn) (pid int32) {
 	return pid
 }
 
-// recvmmsg never waits, so it may be called without telling the scheduler: that would wake a thread
-// of the runtime each time that there had been nothing to do, which cost a quarter to a third of
-// the agent's time at 50,000 messages a second.
+// recvmmsg never waits, so it may be called without telling the scheduler. Telling it would wake a
+// thread of the runtime each time after a pause, which cost a quarter to a third of the agent's
+// time at 50,000 messages a second.
 func recvmmsg(fd uintptr, messages []message) (int, error) {
 	for {
 		n, _, errno := unix.RawSyscall6(unix.SYS_RECVMMSG, fd, uintptr(unsafe.Pointer(&messages[0])),
@@ -159,8 +159,8 @@ func spread(_, _ string, raw syscall.RawConn) error {
 	return errors.Join(err, failed)
 }
 
-// setBuffer asks with the privilege that passes over net.core.rmem_max first;
-// without it the kernel gives at most that.
+// setBuffer first asks with the privilege to exceed net.core.rmem_max. Without it the kernel grants
+// at most that.
 func (s *Socket) setBuffer(conn packetConn, size int) error {
 	var forced error
 	err := s.raw.Control(func(fd uintptr) {

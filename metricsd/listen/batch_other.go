@@ -22,7 +22,8 @@ func (s *Socket) Receive(b *Batch) (n int, err error) {
 	return 1, nil
 }
 
-// Queued cannot look without waiting here: what the kernel holds is lost.
+// Queued returns nothing: it cannot look without waiting here, and datagrams that the kernel holds
+// are lost.
 func (s *Socket) Queued(*Batch) (int, error) { return 0, nil }
 
 const canSpread = false
@@ -35,5 +36,5 @@ func (s *Socket) wantCredentials() error { return nil }
 
 func peer(net.Conn) int32 { return 0 }
 
-// Status returns an error: Linux alone tells.
+// Status returns an error: only Linux reports it.
 func (s *Socket) Status() (Status, error) { return Status{}, errors.ErrUnsupported }

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestCredentials asks for the sender, and does not when it is not to. A sender that
-// passes open files along must not fill this process with them.
+// TestCredentials asks for the sender, and then does not ask. A sender that passes open files along
+// must not fill this process with them.
 func TestCredentials(t *testing.T) {
 	for _, asked := range []bool{false, true} {
 		s, err := Open("unixgram", filepath.Join(t.TempDir(), "s"), Options{Credentials: asked})
@@ -60,7 +60,7 @@ func openFiles(t *testing.T) int {
 	return len(files)
 }
 
-// FuzzSender reads whatever the kernel might put beside a datagram.
+// FuzzSender reads any bytes in place of the kernel's credentials.
 func FuzzSender(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(unix.UnixCredentials(&unix.Ucred{Pid: 7}))

@@ -144,7 +144,7 @@ func TestPortInUse(t *testing.T) {
 	}
 }
 
-// recorder keeps what a stream's handlers are given.
+// recorder keeps the frames of a stream's handlers.
 type recorder struct {
 	mu     sync.Mutex
 	frames []string
@@ -237,8 +237,8 @@ func testTooMany(t *testing.T, s *Stream, r *recorder) {
 	}
 }
 
-// FuzzFrames writes whatever comes to a stream: every frame that is whole is handed over, none
-// is longer than allowed, and what breaks the protocol ends the connection.
+// FuzzFrames writes any bytes to a stream. Every whole frame is handed over, none is longer than
+// allowed, and a violation of the protocol ends the connection.
 func FuzzFrames(f *testing.F) {
 	f.Add([]byte("\x05\x00\x00\x00a:1|c\x00\x00\x00\x00"))
 	f.Add([]byte("\xff\xff\xff\xffx"))
@@ -266,8 +266,8 @@ func FuzzFrames(f *testing.F) {
 	})
 }
 
-// TestSpreadSockets has many senders at several sockets of one address: nothing is lost, each
-// sender's datagrams come to one socket and in order, and more than one socket gets some.
+// TestSpreadSockets sends from several senders to several sockets of one address. Nothing is lost,
+// each sender's datagrams come to one socket and in order, and more than one socket gets some.
 func TestSpreadSockets(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux spreads")

@@ -18,8 +18,8 @@ type Options struct {
 	// Spread lets other sockets of this user be opened on the same UDP address, among which the
 	// kernel spreads the senders (SO_REUSEPORT). Only Linux does.
 	Spread bool
-	// Credentials asks the kernel for the sending process of each datagram of a Unix
-	// socket. Only Linux tells.
+	// Credentials asks the kernel for the sending process of each datagram of a Unix socket. Only
+	// Linux has them.
 	Credentials bool
 }
 
@@ -28,7 +28,7 @@ type Socket struct {
 	network, address string
 	conn             net.PacketConn
 	raw              syscall.RawConn
-	credentials      bool // of senders are asked for
+	credentials      bool // of senders, if asked for
 }
 
 // packetConn is what *net.UDPConn and *net.UnixConn have in common.
@@ -41,14 +41,14 @@ type packetConn interface {
 // Open opens a socket; network is "udp" or "unixgram". A Unix socket that a
 // process left behind is replaced, one that is in use is not.
 func Open(network, address string, o Options) (*Socket, error) {
-	// The path stays when a process ends without removing it, and would refuse the next one.
+	// The path stays when a process ends without removing it, and would block the next one.
 	if network == "unixgram" {
 		if err := clearPath(network, address); err != nil {
 			return nil, err
 		}
 	}
 	config := new(net.ListenConfig)
-	// Sockets that share a port must say so before they are bound.
+	// Sockets that share a port must set the option before they are bound.
 	if o.Spread {
 		config.Control = spread
 	}
@@ -62,13 +62,13 @@ func Open(network, address string, o Options) (*Socket, error) {
 		return nil, errors.Join(err, c.Close())
 	}
 	s := &Socket{network: network, address: c.LocalAddr().String(), conn: c, raw: raw}
-	// The kernel may give less than asked, which the agent tells.
+	// The kernel may grant less than asked; the agent warns then.
 	if o.ReceiveBuffer > 0 {
 		if err := s.setBuffer(conn, o.ReceiveBuffer); err != nil {
 			return nil, errors.Join(err, c.Close())
 		}
 	}
-	// Any user of the machine may send; the kernel says to which container a sender belongs.
+	// Any user of the machine may send; the kernel names the sender's container.
 	if network == "unixgram" {
 		err = writable(address)
 		if s.credentials = o.Credentials; s.credentials {
@@ -82,8 +82,8 @@ func Open(network, address string, o Options) (*Socket, error) {
 }
 
 // OpenSpread opens a UDP socket for each of several receivers, all on one address. The kernel gives
-// all datagrams of a sender to the same one, so that they keep their order. Where it cannot, there
-// is one socket for all.
+// all datagrams of a sender to the same socket, so that they keep their order. Where it cannot,
+// there is one socket for all.
 func OpenSpread(address string, receivers int, o Options) (sockets []*Socket, err error) {
 	first, err := Open("udp", address, o) // alone at first: another process may listen there
 	if err != nil {
@@ -136,8 +136,8 @@ func clearPath(network, path string) error {
 	return os.Remove(path)
 }
 
-// writable lets every user of the machine send, as DogStatsD clients expect; the
-// directory's mode decides who gets that far.
+// writable lets every user of the machine send, as DogStatsD clients expect; the directory's mode
+// decides who may reach it.
 func writable(path string) error { return os.Chmod(path, 0o722) }
 
 // Network returns "udp" or "unixgram".
@@ -155,7 +155,7 @@ func (s *Socket) Close() error { return s.conn.Close() }
 
 // Status is what the kernel says about a socket.
 type Status struct {
-	// Drops are the datagrams lost for want of room since the socket was opened.
+	// Drops are the datagrams lost for lack of room since the socket was opened.
 	Drops uint64
 	// Queued and Buffer are in the kernel's bytes, which count its own overhead.
 	Queued, Buffer uint64
@@ -180,8 +180,8 @@ func NewBatch(count, size int) *Batch {
 	return b
 }
 
-// Datagram returns the i-th datagram of the last batch, and whether its end was
-// cut off for want of room. It holds until the next Receive.
+// Datagram returns the i-th datagram of the last batch, and whether it was cut off for lack of
+// room. It is valid until the next Receive.
 func (b *Batch) Datagram(i int) (datagram []byte, truncated bool) {
 	return b.buffers[i][:b.sizes[i]], b.truncated[i]
 }

@@ -64,12 +64,12 @@ func (e *FrameError) Error() string {
 	return fmt.Sprintf("frame of %d bytes, at most %d are taken; let the client send smaller payloads", e.Length, e.Max)
 }
 
-// ErrTooManyConnections tells that a connection was turned away.
+// ErrTooManyConnections says that a connection was turned away.
 var ErrTooManyConnections = errors.New("too many connections; raise listen.stream_connections or close idle clients")
 
 // Serve accepts until Close. For each connection it calls open on a goroutine of its own, with the
-// process at the other end, or 0, then the handler that open gave for every frame; failed hears of
-// frames that broke the protocol and of connections turned away.
+// process at the other end, or 0. It calls the returned handler for every frame. It calls failed
+// for frames that broke the protocol and for connections that were turned away.
 func (s *Stream) Serve(open func(pid int32) (frame func([]byte)), failed func(error)) error {
 	for {
 		conn, err := s.listener.Accept()
@@ -129,7 +129,7 @@ func (s *Stream) frames(conn net.Conn, handle func([]byte)) error {
 	}
 }
 
-// window is the part of a connection's bytes that is in memory. It reads as much as there is, so
+// window is the part of a connection's bytes that is in memory. It reads as many as there are, so
 // that small frames do not cost two system calls each.
 type window struct {
 	conn     io.Reader
@@ -137,8 +137,8 @@ type window struct {
 	from, to int // what was read and not yet returned
 }
 
-// next returns the next n bytes, which are no more than the buffer holds. They hold until the next
-// call. The error is io.EOF only if there is not one of them.
+// next returns the next n bytes, at most as many as the buffer holds. They are valid until the next
+// call. The error is io.EOF only before the first of them.
 func (w *window) next(n int) ([]byte, error) {
 	if w.from+n > len(w.buffer) {
 		w.to = copy(w.buffer, w.buffer[w.from:w.to])
@@ -165,11 +165,11 @@ func (s *Stream) Connections() int {
 	return len(s.conns)
 }
 
-// grace is how long connections may still deliver what was sent before Close.
+// grace is the time in which connections may still deliver earlier bytes after Close.
 const grace = 100 * time.Millisecond
 
-// Close stops accepting, and lets the connections deliver for a moment what has
-// been sent already. Serve returns when their handlers are done.
+// Close stops accepting, and lets the connections deliver earlier bytes for a moment. Serve returns
+// when their handlers are done.
 func (s *Stream) Close() error {
 	err := s.listener.Close()
 	s.mu.Lock()

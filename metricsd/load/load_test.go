@@ -15,7 +15,7 @@ import (
 	"github.com/beagle-go/beagle/metricsd/load"
 )
 
-// TestShapesAreWhatTheySay reads what the generators make and counts for itself.
+// TestShapesAreWhatTheySay reads the generators' packets and counts for itself.
 func TestShapesAreWhatTheySay(t *testing.T) {
 	for _, shape := range load.Shapes {
 		g, p := load.NewGenerator(shape, 0, 1), dogstatsd.NewParser(0, 0)

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// Report is what was sent and how it went.
+// Report is the outcome of a load.
 type Report struct {
 	Totals
-	// Failed are packets that the socket did not take.
+	// Failed are packets that the socket refused.
 	Failed  int
 	Elapsed time.Duration
 }
@@ -53,8 +53,8 @@ type sender struct {
 	frame     []byte
 }
 
-// run sends at the given rate, or without pause. It looks at the clock once in some packets; a
-// packet late is made up for.
+// run sends at the given rate, or without pause. It looks at the clock every few packets, and makes
+// up for late ones.
 func (s *sender) run(ctx context.Context, bytesPerSecond int) (r Report) {
 	const atOnce = 8
 	start := time.Now()

@@ -11,13 +11,12 @@ type Shape struct {
 	Name, Doc string
 	Contexts  int
 	Senders   int
-	// BytesPerSecond over all senders; 0 is as fast as it goes.
+	// BytesPerSecond over all senders; 0 is as fast as possible.
 	BytesPerSecond int
 	// Packet is the most bytes that a sender packs into a datagram; 0 is one
 	// message each.
 	Packet int
-	// Malformed and NewNames are the shares of lines that are broken, and of
-	// lines with a name that has not been seen before.
+	// Malformed and NewNames are the shares of broken lines, and of lines with a new name.
 	Malformed, NewNames float64
 }
 
@@ -89,11 +88,11 @@ func tags(pod int) string {
 		s, pod%9, pod%4, s, pod, s, pod%3, 'a'+rune(pod%3), s, pod%28)
 }
 
-// broken are lines that no server should take.
+// broken are lines that every server should refuse.
 var broken = []string{"nothing", "name:|c", "name:1|", "name:x|c|#a:b", "name:1|q|#a:b", "name:1|c|@two",
 	"\xff\xfe:\x00", "_e{9,9}:short|", "_sc|db|9", ":1|c"}
 
-// Totals are what has been made.
+// Totals are the counts of a generator.
 type Totals struct {
 	Packets, Bytes, Messages, Counts, Malformed, NewNames int
 }
@@ -118,8 +117,7 @@ type Generator struct {
 	storm    int
 }
 
-// NewGenerator makes the generator of one sender, of which each has lines in an
-// order of its own.
+// NewGenerator makes the generator of one sender. Each sender has lines in an order of its own.
 func NewGenerator(shape Shape, sender int, seed uint64) *Generator {
 	return &Generator{
 		shape:    shape,
@@ -129,10 +127,10 @@ func NewGenerator(shape Shape, sender int, seed uint64) *Generator {
 	}
 }
 
-// Totals tells what the generator has made.
+// Totals returns the generator's counts.
 func (g *Generator) Totals() Totals { return g.totals }
 
-// Packet makes the next packet. It holds until the next call.
+// Packet makes the next packet. It is valid until the next call.
 func (g *Generator) Packet() []byte {
 	const longest = 320 // no line is longer
 	g.buffer = g.line(g.buffer[:0])

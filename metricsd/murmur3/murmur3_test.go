@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestVectors holds vectors of the reference implementation, by way of the Go packages that were
+// TestVectors checks vectors of the reference implementation, taken from the Go packages that were
 // checked against it.
 func TestVectors(t *testing.T) {
 	for _, test := range []struct {

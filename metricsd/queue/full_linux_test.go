@@ -10,8 +10,8 @@ import (
 	"github.com/beagle-go/beagle/metricsd/disk/disktest"
 )
 
-// TestAFullDiskCostsNothingThatWasTaken fills the disk under the queue, twice: what was
-// taken before comes out after, and a restart on the full disk finds it too.
+// TestAFullDiskCostsNothingThatWasTaken fills the disk under the queue twice. Earlier payloads come
+// out afterwards, and a restart on the full disk finds them too.
 func TestAFullDiskCostsNothingThatWasTaken(t *testing.T) {
 	dir := disktest.Mount(t, "1m")
 	q := open(t, dir, 1<<30)

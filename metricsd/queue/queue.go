@@ -81,7 +81,7 @@ func Open(dir string, maxBytes int64) (*Queue, error) {
 	return q, q.shrink(0)
 }
 
-// adopt takes a file that an earlier process left.
+// adopt takes over a file of an earlier process.
 func (q *Queue) adopt(e os.DirEntry) error {
 	if strings.HasSuffix(e.Name(), temporary) {
 		return os.Remove(filepath.Join(q.dir, e.Name()))
@@ -104,7 +104,7 @@ func (q *Queue) path(id uint64) string {
 	return filepath.Join(q.dir, fmt.Sprintf("%019d%s", id, suffix))
 }
 
-// ErrTooLarge is a payload that alone is over the queue's bound.
+// ErrTooLarge says that a payload alone exceeds the queue's bound.
 var ErrTooLarge = errors.New("a payload is longer than the whole queue may be")
 
 // Put adds a payload. When it returns without an error the payload is on disk.
@@ -135,7 +135,7 @@ func (q *Queue) Put(payload []byte) error {
 	return nil
 }
 
-// fileSize returns the size of a payload's file: each block has a header, and so has the end.
+// fileSize returns the size of a payload's file, with a header for each block and for the end.
 func fileSize(n int) int64 {
 	const header = 12
 	blocks := (n + secure.MaxBlock - 1) / secure.MaxBlock
@@ -191,7 +191,7 @@ func (q *Queue) store(name string, payload []byte) (err error) {
 	return syncDir(q.dir)
 }
 
-// syncDir makes a rename last.
+// syncDir makes a rename durable.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -200,8 +200,8 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// Oldest returns the oldest payload and its id for Remove; ok is false when the
-// queue is empty. Damaged payloads are removed and counted on the way.
+// Oldest returns the oldest payload and its id for Remove; ok is false when the queue is empty. It
+// removes and counts damaged payloads on the way.
 func (q *Queue) Oldest() (payload []byte, id uint64, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -212,7 +212,7 @@ func (q *Queue) Oldest() (payload []byte, id uint64, ok bool) {
 			return payload, it.id, true
 		}
 		q.stats.Damaged++
-		q.drop(0) // a file that cannot be removed either is met again after a restart
+		q.drop(0) // after a restart the queue finds a file again that it cannot remove
 	}
 	return nil, 0, false
 }
@@ -226,7 +226,7 @@ func (q *Queue) load(it item) ([]byte, error) {
 	return secure.ReadAll(f, int(it.size))
 }
 
-// Remove removes a payload that has been delivered, or has gone already.
+// Remove removes a delivered payload, unless it is gone already.
 func (q *Queue) Remove(id uint64) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -28,9 +28,9 @@ import (
 	"github.com/beagle-go/beagle/metricsd/queue"
 )
 
-// Options say where to send.
+// Options choose the receiver.
 type Options struct {
-	// Token is for the Authorization header, if it is not empty.
+	// Token is for the Authorization header, unless it is empty.
 	Token string
 	// Deliver's URL is the whole address, such as http://127.0.0.1:9090/api/v1/write.
 	Deliver deliver.Options

@@ -60,7 +60,7 @@ func (w *Writer) header(length int, sum uint32) error {
 	return err
 }
 
-// Write writes p in as many blocks as it takes.
+// Write writes p in as many blocks as it needs.
 func (w *Writer) Write(p []byte) (n int, err error) {
 	for len(p) > 0 {
 		block := p[:min(len(p), MaxBlock)]
@@ -72,10 +72,10 @@ func (w *Writer) Write(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// Close ends the stream. It does not close what is below.
+// Close ends the stream. It does not close the underlying writer.
 func (w *Writer) Close() error { return w.header(0, 0) }
 
-// ErrDamaged is what every failed check wraps.
+// ErrDamaged is wrapped by the error of every failed check.
 var ErrDamaged = errors.New("stream is damaged")
 
 // ReadAll reads a whole stream of at most limit bytes.

@@ -101,8 +101,8 @@ func FuzzReadAll(f *testing.F) {
 	})
 }
 
-// TestForm checks the sums on disk against those of the standard library: what an earlier version
-// wrote must be read.
+// TestForm checks the sums on disk against those of the standard library, so that files of earlier
+// versions stay readable.
 func TestForm(t *testing.T) {
 	castagnoli := crc32.MakeTable(crc32.Castagnoli)
 	blocks := [][]byte{random(1), random(1024), random(MaxBlock), random(777)}

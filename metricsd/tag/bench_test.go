@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// The inputs of each kind are many and come in no order, so that no branch is
-// learned by heart. Nearly all real tags are clean ASCII.
+// The inputs of each kind are many and in no order, so that the processor learns no branch. Nearly
+// all real tags are clean ASCII.
 func inputs(kind string) []string {
 	rng := rand.New(rand.NewPCG(1, 2))
 	forms := map[string][]string{

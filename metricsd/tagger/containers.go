@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// Containers finds the container of a process. It may be used by several goroutines.
+// Containers finds the container of a process. Several goroutines may use it.
 type Containers struct {
 	proc string
 
@@ -36,8 +36,8 @@ const (
 	maxFile  = 64 << 10
 )
 
-// Of returns the id of the process' container, or nothing: it runs in none, has ended,
-// or is out of sight. now is in Unix seconds.
+// Of returns the id of the process' container, or "" if it runs in none, has ended, or is not
+// visible. now is in Unix seconds.
 func (c *Containers) Of(pid int32, now int64) string {
 	if pid <= 0 {
 		return ""
@@ -48,8 +48,8 @@ func (c *Containers) Of(pid int32, now int64) string {
 	if ok && f.holds(now) {
 		return f.id
 	}
-	// Outside of the lock: /proc can be slow, and others know their processes. Two may read
-	// the same file, and find the same.
+	// Read without the lock: /proc can be slow, and other callers know their processes. Two may
+	// read the same file, with the same result.
 	id := c.read(pid)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -60,12 +60,10 @@ func (c *Containers) Of(pid int32, now int64) string {
 	return id
 }
 
-// holds says whether an answer is to be believed; a clock that was set back has it asked
-// again.
+// holds reports whether an answer is still valid; after the clock was set back it is read again.
 func (f found) holds(now int64) bool { return now >= f.at && now < f.at+believed }
 
-// makeRoom forgets what holds no more, and everything if that is not enough; the lock is
-// held.
+// makeRoom drops invalid answers, and all if that is not enough; the lock is held.
 func (c *Containers) makeRoom(now int64) {
 	if len(c.known) < maxKnown {
 		return

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestOneSlowProcessHoldsUpNobody has a file of /proc that does not end: a FIFO. The answer for
-// another process comes meanwhile.
+// TestOneSlowProcessHoldsUpNobody gives one process a file of /proc that does not end: a FIFO.
+// Another process's answer comes meanwhile.
 func TestOneSlowProcessHoldsUpNobody(t *testing.T) {
 	proc := t.TempDir()
 	for _, pid := range []string{"7", "8"} {

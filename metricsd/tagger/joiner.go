@@ -6,7 +6,7 @@ import (
 	"github.com/beagle-go/beagle/metricsd/tag"
 )
 
-// maxSenders bounds what a Joiner keeps; a client can name any container it likes.
+// maxSenders bounds the senders that a Joiner keeps; a client can name any container.
 const maxSenders = 4096
 
 // A Joiner joins the tags of messages with those of their senders, which it merges and hashes once
@@ -31,9 +31,9 @@ type added struct {
 // NewJoiner makes a joiner; the seed is that of the hashes.
 func NewJoiner(seed uint64) *Joiner { return &Joiner{seed: seed} }
 
-// Join returns a message's tags and after them those of its sender, each with its
-// [murmur3.Sum64]; a tag of both comes twice, which the context's key sorts out. The result holds
-// until the next call. detected is the sender's container as the kernel knows it, or empty.
+// Join returns a message's tags and after them those of its sender, each with its [murmur3.Sum64].
+// A tag of both comes twice, and the context's key removes it. The result is valid until the next
+// call. detected is the sender's container as the kernel knows it, or empty.
 func (j *Joiner) Join(t *Tagger, tags []string, hashes []uint64, s *dogstatsd.Source,
 	detected string) ([]string, []uint64) {
 	a := j.lookUp(t, t.sender(s, detected))
@@ -45,8 +45,8 @@ func (j *Joiner) Join(t *Tagger, tags []string, hashes []uint64, s *dogstatsd.So
 	return j.tags, j.hashes
 }
 
-// Merge returns a message's tags together with those of its sender, sorted and each once, in a list
-// of its own: for events and checks, which no key frees of duplicates.
+// Merge returns a message's tags together with those of its sender, sorted and without duplicates,
+// in a new list: for events and checks, whose duplicates no key removes.
 func (j *Joiner) Merge(t *Tagger, tags []string, s *dogstatsd.Source, detected string) []string {
 	a := j.lookUp(t, t.sender(s, detected))
 	if len(a.tags) == 0 {

@@ -11,8 +11,9 @@ import (
 	"github.com/beagle-go/beagle/metricsd/tag"
 )
 
-// TestJoinedAsMerged checks that a joiner, whatever it remembers, gives what the tagger gives for
-// each message alone: messages of many senders in any order, and two configurations in turn.
+// TestJoinedAsMerged checks that a joiner, whatever it remembers, returns what the tagger returns
+// for each message alone: for messages of many senders in any order, and for two configurations in
+// turn.
 func TestJoinedAsMerged(t *testing.T) {
 	const seed = 7
 	other := map[string]Entity{"c0ffee": {Low: []string{"env:stage"}}}
@@ -53,7 +54,7 @@ func TestJoinedAsMerged(t *testing.T) {
 	}
 }
 
-// TestJoinerIsBounded checks that clients that name ever new containers do not make it grow.
+// TestJoinerIsBounded checks that clients that always name new containers do not make it grow.
 func TestJoinerIsBounded(t *testing.T) {
 	tagger, err := New("high", entities)
 	if err != nil {

@@ -33,7 +33,7 @@ func ParseLabels(list string) (Labels, error) {
 	return l, nil
 }
 
-// Tags returns those of the labels that are in the list, sorted.
+// Tags returns the tags of the listed labels, sorted.
 func (l Labels) Tags(labels map[string]string) (tags []string) {
 	for _, label := range slices.Sorted(maps.Keys(l)) {
 		if value, ok := labels[label]; ok {
@@ -47,8 +47,8 @@ func (l Labels) Tags(labels map[string]string) (tags []string) {
 // maxValue bounds a tag's value: annotations hold whole documents.
 const maxValue = 200
 
-// Add adds a tag unless its value is empty. People write values of APIs: control characters go,
-// and long ones are cut.
+// Add adds a tag unless its value is empty. People write the values of APIs, so it removes control
+// characters and cuts long ones.
 func Add(tags []string, name, value string) []string {
 	value = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == utf8.RuneError {
@@ -66,8 +66,8 @@ func Add(tags []string, name, value string) []string {
 	return append(tags, name+":"+value)
 }
 
-// Image adds the tags of a container's image: its name, the last part of it, and what follows the
-// colon. A digest is left out: it is no name that people know.
+// Image adds the tags of a container's image: its name, the last part of the name, and the part
+// after the colon. It leaves out a digest, which is no name that people know.
 func Image(tags []string, image string) []string {
 	image, _, _ = strings.Cut(image, "@")
 	if image == "" || strings.HasPrefix(image, "sha256:") {

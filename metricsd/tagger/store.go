@@ -12,7 +12,8 @@ import (
 
 // StoreOptions bound what a [Store] keeps. The zero value of a field means its default.
 type StoreOptions struct {
-	// Most bounds the entities of all feeds, 20,000 unless set; others are refused and counted.
+	// Most bounds the entities of all feeds, 20,000 unless set; the store refuses and counts
+	// others.
 	Most int
 	// Keep is how long an entity stays after it was dropped, five minutes unless set: the last
 	// messages of a container may come after its end.
@@ -22,8 +23,8 @@ type StoreOptions struct {
 	Now    func() time.Time
 }
 
-// A Store collects the entities that feeds find: containers and pods that come and go. It may be
-// used by several goroutines.
+// A Store collects the entities that feeds find: containers and pods that come and go. Several
+// goroutines may use it.
 type Store struct {
 	options StoreOptions
 
@@ -72,8 +73,8 @@ func (s *Store) Feed() *Feed {
 	return f
 }
 
-// Put sets the entities of a group. Those that it had before and has no more stay for a while.
-// Where there is no room for the new ones it is refused, and the group keeps what it had.
+// Put sets the entities of a group. Earlier ones that the group no longer has stay for a while. If
+// there is no room for the new ones, Put refuses them all, and the group keeps its old ones.
 func (f *Feed) Put(name string, entities map[string]Entity) {
 	s := f.store
 	s.mu.Lock()
@@ -94,7 +95,7 @@ func (f *Feed) Put(name string, entities map[string]Entity) {
 		return
 	}
 	s.count += len(entities) - before
-	delete(f.groups, name) // its own place is free for what it leaves
+	delete(f.groups, name) // its place is free for the leftovers
 	if old != nil {
 		f.leave(name, old, entities)
 	}
@@ -130,7 +131,7 @@ func (f *Feed) drop(name string) {
 	}
 }
 
-// Sync drops the groups that are not in a list of all that there are.
+// Sync drops the groups that are missing from a complete list.
 func (f *Feed) Sync(there map[string]bool) {
 	f.store.mu.Lock()
 	defer f.store.mu.Unlock()
@@ -152,7 +153,7 @@ func (f *Feed) Stats() (entities int, refused uint64) {
 	return entities, f.refused
 }
 
-// Run tells all entities whenever they have changed, until ctx is done.
+// Run reports all entities whenever they have changed, until ctx is done.
 func (s *Store) Run(ctx context.Context, tell func(map[string]Entity)) {
 	tick := time.NewTicker(s.options.Settle)
 	defer tick.Stop()
@@ -168,7 +169,8 @@ func (s *Store) Run(ctx context.Context, tell func(map[string]Entity)) {
 	}
 }
 
-// take forgets entities that were dropped long ago, and returns all others if they have changed.
+// take forgets entities that were dropped long ago, and returns all others if something has
+// changed.
 func (s *Store) take() (all map[string]Entity, changed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

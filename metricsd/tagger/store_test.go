@@ -19,7 +19,7 @@ func storeAt(o StoreOptions) (s *Store, pass func(time.Duration)) {
 
 func low(tags ...string) Entity { return Entity{Low: tags} }
 
-// has compares what a store tells with ids and their tags of low cardinality.
+// has compares a store's report with ids and their tags of low cardinality.
 func has(t *testing.T, s *Store, want map[string]string) {
 	t.Helper()
 	all, _ := s.take()
@@ -68,7 +68,7 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// TestStoreIsBounded has more containers than there is room for, and ones that are started anew all
+// TestStoreIsBounded puts more containers than there is room for, and starts containers anew all
 // the time.
 func TestStoreIsBounded(t *testing.T) {
 	s, pass := storeAt(StoreOptions{Most: 10, Keep: time.Minute})

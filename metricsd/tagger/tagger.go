@@ -27,7 +27,7 @@ import (
 // are added.
 type Entity struct{ Low, Orchestrator, High []string }
 
-// Tagger knows the tags. It may be used by several goroutines.
+// Tagger knows the tags. Several goroutines may use it.
 type Tagger struct {
 	fallback dogstatsd.Cardinality
 	entities map[string]Entity
@@ -49,7 +49,7 @@ func New(cardinality string, entities map[string]Entity) (*Tagger, error) {
 	return &Tagger{fallback: c, entities: entities}, nil
 }
 
-// A sender is all that decides which tags a message gets besides its own.
+// A sender holds everything that decides which tags a message receives.
 type sender struct {
 	container, pod, entity string
 	inode                  uint64
@@ -68,9 +68,9 @@ func (t *Tagger) sender(s *dogstatsd.Source, detected string) sender {
 	}
 }
 
-// Tags returns what a message gets besides its own tags, sorted and each once. detected is the
-// sender's container as the kernel knows it, or empty. At high cardinality the container's id is a
-// tag too.
+// Tags returns the tags that a message receives besides its own, sorted and each once. detected is
+// the sender's container as the kernel knows it, or empty. At high cardinality the container's id
+// is a tag too.
 func (t *Tagger) Tags(s *dogstatsd.Source, detected string) []string {
 	return t.tags(t.sender(s, detected))
 }

@@ -31,7 +31,7 @@ func TestCardinality(t *testing.T) {
 		{"low", "a:1|c|#dd.internal.entity_id:pod-1", "", "team:a"},
 		{"low", "a:1|c|#dd.internal.entity_id:pod-1|e:pu-pod-1", "", "team:a"},
 		{"low", "a:1|c|#t", "c0ffee", "t env:prod"},
-		{"high", "a:1|c|c:other", "c0ffee", "container_id:other"}, // what the message says wins
+		{"high", "a:1|c|c:other", "c0ffee", "container_id:other"}, // the message's own sender wins
 		{"high", "a:1|c", "", ""},
 	} {
 		tagger, err := New(test.fallback, entities)
@@ -112,7 +112,7 @@ func TestContainersOfProcesses(t *testing.T) {
 	write(7, id)
 	other := strings.Repeat("a", 64)
 	var got []string
-	for _, now := range []int64{100, 109, 110, 50} { // the number is given again; the clock is set back
+	for _, now := range []int64{100, 109, 110, 50} { // the number is reused; the clock is set back
 		got = append(got, c.Of(7, now))
 		write(7, other)
 	}
@@ -130,8 +130,8 @@ func TestContainersOfProcesses(t *testing.T) {
 	}
 }
 
-// TestExpiredProcessesGoFirst checks that what still holds is kept when there is no room; what does
-// not makes it.
+// TestExpiredProcessesGoFirst checks that valid answers stay when there is no room, and that
+// invalid ones make room.
 func TestExpiredProcessesGoFirst(t *testing.T) {
 	c := NewContainers(t.TempDir())
 	for pid := range int32(maxKnown - 1) {

@@ -39,9 +39,9 @@ func Holds(credentials []string, token string) bool {
 	return false
 }
 
-// Refuse answers as Datadog's API does: 403 for a wrong key, 401 for none. A wrong password is no
-// key, since a browser asks for another at 401 only. what names the missing key; browsers show the
-// realm.
+// Refuse answers as Datadog's API does: 403 for a wrong key, 401 for none. A wrong password counts
+// as none, since a browser asks for another only at 401. what names the missing key; browsers show
+// the realm.
 func Refuse(w http.ResponseWriter, r *http.Request, what, realm string) {
 	if _, key := Credentials(r); key {
 		Fail(w, http.StatusForbidden, fmt.Errorf("the %s is not known here; give another", what))
@@ -52,10 +52,10 @@ func Refuse(w http.ResponseWriter, r *http.Request, what, realm string) {
 		fmt.Errorf("the %s is missing, or the password wrong; send it as DD-API-KEY, bearer token or password", what))
 }
 
-// Realm is what browsers show where a token is asked for.
+// Realm is the text that browsers show when they ask for a token.
 const Realm = "metricsd, the token as password"
 
-// Guard lets in who has the token; without a token, everybody.
+// Guard admits callers with the token; without a token, all callers.
 func Guard(token string) func(http.HandlerFunc) http.Handler {
 	return func(h http.HandlerFunc) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -68,7 +68,7 @@ func Guard(token string) func(http.HandlerFunc) http.Handler {
 	}
 }
 
-// Near lets in who asks from this machine, over loopback.
+// Near admits callers on this machine, over loopback.
 func Near(h http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host, _, _ := net.SplitHostPort(r.RemoteAddr)

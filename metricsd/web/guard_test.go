@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestCredentials finds a key that comes as a password, and nothing else: the log has the
+// TestCredentials finds a key that comes as a password, and nothing else: the log gets the
 // fingerprint of the first.
 func TestCredentials(t *testing.T) {
 	r := httptest.NewRequest("GET", "/", nil)
@@ -36,7 +36,7 @@ func TestNear(t *testing.T) {
 			r.RemoteAddr = from
 			answer := httptest.NewRecorder()
 			mux.ServeHTTP(answer, r)
-			if token != "" { // from wherever
+			if token != "" { // from anywhere
 				if answer.Code != http.StatusOK {
 					t.Errorf("from %q with the token: %d", from, answer.Code)
 				}

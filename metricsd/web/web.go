@@ -1,5 +1,5 @@
-// Package web is what every HTTP server of metricsd does alike: bounded headers,
-// profiles, a clean stop.
+// Package web is the common part of all HTTP servers of metricsd: bounded headers, profiles, a
+// clean stop.
 package web
 
 import (
@@ -21,8 +21,8 @@ type Server struct {
 // Serve begins to answer.
 func Serve(l net.Listener, h http.Handler) *Server { return serve(l, h, time.Minute) }
 
-// serve gives a request so long to arrive: who sends slower would keep for ever a place that
-// others need.
+// serve bounds the time in which a request may arrive: a slower sender would keep for ever a place
+// that others need.
 func serve(l net.Listener, h http.Handler, arrival time.Duration) *Server {
 	s := &Server{
 		http: &http.Server{
@@ -42,7 +42,7 @@ func (s *Server) Stop(patience time.Duration) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if s.http.Shutdown(ctx) != nil { // somebody holds a connection, a profile perhaps
+	if s.http.Shutdown(ctx) != nil { // a client holds a connection, perhaps for a profile
 		s.http.Close()
 	}
 	if err := <-s.served; !errors.Is(err, http.ErrServerClosed) {
@@ -51,9 +51,8 @@ func (s *Server) Stop(patience time.Duration) error {
 	return nil
 }
 
-// Debug adds /debug/pprof, which shows the command line, and with it the secrets that somebody put
-// there. The guard has to keep others out when there is a token; without one only callers from this
-// machine are let in.
+// Debug adds /debug/pprof, which shows the command line with any secrets in it. The guard keeps
+// others out when there is a token; without one it admits only callers on this machine.
 func Debug(mux *http.ServeMux, token string, guard func(http.HandlerFunc) http.Handler) {
 	if token == "" {
 		guard = Near

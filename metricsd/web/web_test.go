@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestSlowSendersAreCutOff has one that never sends the rest of its body: reading it fails, so
-// that its place becomes free.
+// TestSlowSendersAreCutOff has a sender that never sends the rest of its body. Reading the body
+// fails, so that its place becomes free.
 func TestSlowSendersAreCutOff(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -139,9 +139,9 @@ func (r *run) draws() {
 	in := newReader()
 	var d *draw
 	for {
-		r.p.mu.Lock()
+		r.process.mu.Lock()
 		o := r.orders
-		r.p.mu.Unlock()
+		r.process.mu.Unlock()
 		if d == nil || !d.like(o) {
 			if d = newDraw(o, r); !r.deal(d) {
 				return
@@ -155,9 +155,9 @@ func (r *run) draws() {
 
 // deal begins a draw. It returns false when the rollout is over.
 func (r *run) deal(d *draw) bool {
-	r.p.mu.Lock()
-	defer r.p.mu.Unlock()
-	if r.p.run != r {
+	r.process.mu.Lock()
+	defer r.process.mu.Unlock()
+	if r.process.run != r {
 		return false
 	}
 	requests.draw.Store(d)
@@ -167,19 +167,21 @@ func (r *run) deal(d *draw) bool {
 // block lets the arms have requests side by side for a while, and publishes what they did. It gives
 // up a block whose shares changed.
 func (r *run) block(o wire.RolloutOrders, d *draw, in *reader) bool {
+	// Read the counters at the start.
 	start := time.Now()
 	before := map[Arm]reading{}
 	for _, arm := range d.kind {
-		before[arm] = in.read(r.s, arm, &d.tallies)
+		before[arm] = in.read(r.function, arm, &d.tallies)
 	}
+	// Wait until the block has enough calls of each version.
 	least := time.Duration(o.Slice * float64(o.Turns*len(d.kind)) * float64(time.Millisecond))
 	for {
 		if !r.wait(least) {
 			return false
 		}
-		r.p.mu.Lock()
+		r.process.mu.Lock()
 		changed := !d.like(r.orders)
-		r.p.mu.Unlock()
+		r.process.mu.Unlock()
 		if changed {
 			return true
 		}
@@ -187,15 +189,16 @@ func (r *run) block(o wire.RolloutOrders, d *draw, in *reader) bool {
 			break
 		}
 	}
+	// Publish what happened since.
 	b := &wire.RolloutBlock{ID: r.stream}
 	for _, arm := range d.kind {
-		s := wire.RolloutSlice{Arm: armNames[arm], Pod: r.pod, Build: r.s.build, Start: start, End: time.Now()}
-		after := in.read(r.s, arm, &d.tallies)
+		s := wire.RolloutSlice{Arm: armNames[arm], Pod: r.pod, Build: r.function.build, Start: start, End: time.Now()}
+		after := in.read(r.function, arm, &d.tallies)
 		byRequest(&s, before[arm], after)
 		b.Planned, b.Slices = append(b.Planned, armNames[arm]), append(b.Slices, s)
 	}
 	r.publish(b)
-	return r.s.faults.Load() == nil
+	return r.function.faults.Load() == nil
 }
 
 // enough reports whether each arm had its least requests since.

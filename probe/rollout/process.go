@@ -81,7 +81,7 @@ func (p *process) reply() *wire.RolloutReply {
 	for _, s := range p.switches {
 		r.Switches = append(r.Switches, wire.RolloutSwitch{Function: s.name, Build: s.build, Errors: s.errors,
 			Checks: s.checks, Requests: requests.told.Load(), Times: true,
-			Contexts: s.contexts, Carried: requests.carried.Load(), Running: p.run != nil && p.run.s == s,
+			Contexts: s.contexts, Carried: requests.carried.Load(), Running: p.run != nil && p.run.function == s,
 			Tripped: p.tripped[s], Ended: p.ended[s]})
 	}
 	return r
@@ -91,6 +91,7 @@ func (p *process) reply() *wire.RolloutReply {
 func (p *process) start(q *wire.Request) (*wire.RolloutReply, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	// Find the function, and check that it can be rolled out as asked.
 	if q.Rollout == nil {
 		return nil, fmt.Errorf("%s says nothing of what to start", q.Verb)
 	}
@@ -112,10 +113,12 @@ func (p *process) start(q *wire.Request) (*wire.RolloutReply, error) {
 		return nil, fmt.Errorf("no request has drawn an arm in this process: begin requests with " +
 			"rollouthttp.Handler or rollout.BeginContext, or use slices")
 	}
+	// Begin the rollout.
 	r, err := p.begin(s, o)
 	if err != nil {
 		return nil, err
 	}
+	// Watch it, and let versions take turns.
 	requests.slow.Store(int64(o.Slow * 1e6))
 	go r.watch()
 	if o.Unit == wire.UnitRequest {
@@ -144,15 +147,18 @@ func (p *process) begin(s *Switch, o wire.RolloutOrders) (*run, error) {
 	}
 	host, _ := os.Hostname()
 	now := time.Now()
-	r := &run{p: p, s: s, orders: o, lease: rand.Text(), pod: fmt.Sprintf("%s/%d", host, os.Getpid()), beat: now,
-		ends: now.Add(seconds(o.TTL)), over: make(chan struct{}), told: requests.told.Load(), flipped: now}
+	r := &run{
+		process: p, function: s, orders: o,
+		lease: rand.Text(), pod: fmt.Sprintf("%s/%d", host, os.Getpid()),
+		beat: now, ends: now.Add(seconds(o.TTL)), over: make(chan struct{}),
+		told: requests.told.Load(), span: span{began: now},
+	}
 	r.stream = r.pod + "/" + r.lease[:8]
 	p.run = r
 	delete(p.ended, s)
-	r.base = s.sum(Candidate)
-	r.baseOriginal = s.sum(Original)
+	r.start.candidate, r.start.original = s.sum(Candidate), s.sum(Original)
 	was := newReader().read(s, Original, &requests.tallies)
-	r.heap, r.goroutines = was.heap, was.goroutines
+	r.start.heap, r.start.goroutines = was.heap, was.goroutines
 	return r, nil
 }
 
@@ -207,14 +213,14 @@ func (p *process) finish(r *run, why string, forGood bool) {
 	if p.run != r {
 		return
 	}
-	r.s.word.Store(0)
+	r.function.word.Store(0)
 	requests.arm.Store(uint32(Original))
 	requests.draw.Store(nil)
 	close(r.over)
 	p.run, p.last = nil, r
-	p.ended[r.s] = why
+	p.ended[r.function] = why
 	if forGood {
-		p.tripped[r.s] = why
+		p.tripped[r.function] = why
 	}
 }
 

@@ -11,16 +11,17 @@ import (
 
 // A run is a rollout under way in this process.
 type run struct {
-	p      *process
-	s      *Switch
-	lease  string
-	pod    string
-	stream string
-	over   chan struct{}
-	told   bool // the program tells of its requests
-	fixed  bool // a flag chose the version: no controller beats
-	timer  *time.Timer
-	misses misses // requests without an arm; it has a mutex of its own
+	process  *process
+	function *Switch
+	lease    string
+	pod      string
+	stream   string
+	over     chan struct{}
+	told     bool // the program tells of its requests
+	fixed    bool // a flag chose the version: no controller beats
+	timer    *time.Timer
+	misses   misses   // requests without an arm; it has a mutex of its own
+	start    baseline // the watch compares with it
 
 	// The mutex of the process guards these.
 	orders  wire.RolloutOrders
@@ -29,12 +30,19 @@ type run struct {
 	blocks  []wire.RolloutBlock
 	dropped int
 	seq     int64
-	odd     uint32 // oddBit, every other span of time
+	span    span
+}
 
-	// The watch compares with these.
-	base, baseOriginal tally
-	heap, goroutines   float64
-	flipped            time.Time // when the present span of time began
+// A baseline holds the counts and sizes at a rollout's start.
+type baseline struct {
+	candidate, original tally
+	heap, goroutines    float64
+}
+
+// A span is a time as long as a call may take, see [run.hung].
+type span struct {
+	odd   uint32    // oddBit in every other span
+	began time.Time // of the watch alone
 }
 
 // maxBlocks bounds the blocks that wait for the controller.
@@ -42,9 +50,9 @@ const maxBlocks = 256
 
 // set lets an arm run. It returns false when the rollout is over.
 func (r *run) set(arm Arm) bool {
-	r.p.mu.Lock()
-	defer r.p.mu.Unlock()
-	if r.p.run != r {
+	r.process.mu.Lock()
+	defer r.process.mu.Unlock()
+	if r.process.run != r {
 		return false
 	}
 	requests.arm.Store(uint32(arm))
@@ -53,12 +61,12 @@ func (r *run) set(arm Arm) bool {
 
 // open sets the word of the switch, unless a call failed. The caller holds the mutex.
 func (r *run) open(word uint32) bool {
-	if r.s.faults.Load() != nil {
+	if r.function.faults.Load() != nil {
 		return false
 	}
-	r.s.word.Store(word | r.odd)
-	if r.s.faults.Load() != nil { // a call failed in between
-		r.s.word.Store(0)
+	r.function.word.Store(word | r.span.odd)
+	if r.function.faults.Load() != nil { // a call failed in between
+		r.function.word.Store(0)
 		return false
 	}
 	return true
@@ -83,25 +91,25 @@ func (r *run) wait(d time.Duration) bool {
 func (r *run) turns() {
 	in := newReader()
 	for n := 0; ; n++ {
-		r.p.mu.Lock()
+		r.process.mu.Lock()
 		o := r.orders
-		r.p.mu.Unlock()
+		r.process.mu.Unlock()
 		kind, _ := armsOf(o.Arms[n%len(o.Arms)])
 		b := &wire.RolloutBlock{ID: r.stream}
 		for _, arm := range kind {
 			b.Planned = append(b.Planned, armNames[arm])
-			b.Slices = append(b.Slices, wire.RolloutSlice{Arm: armNames[arm], Pod: r.pod, Build: r.s.build})
+			b.Slices = append(b.Slices, wire.RolloutSlice{Arm: armNames[arm], Pod: r.pod, Build: r.function.build})
 		}
 		before := map[Arm]uint64{}
 		for _, arm := range kind {
-			before[arm] = r.s.compared(arm).entered
+			before[arm] = r.function.compared(arm).entered
 		}
 		for range o.Turns {
 			if !r.turn(o, kind, b, in) {
 				return
 			}
 		}
-		r.s.tune(r.s.fewest(kind, before))
+		r.function.tune(r.function.fewest(kind, before))
 		r.publish(b)
 	}
 }
@@ -132,22 +140,22 @@ func (r *run) slice(o wire.RolloutOrders, arm Arm, out *wire.RolloutSlice, in *r
 	if !r.set(arm) || !r.wait(time.Duration(o.Guard*ms)) {
 		return false
 	}
-	start, before := time.Now(), in.read(r.s, arm, &requests.tallies)
+	start, before := time.Now(), in.read(r.function, arm, &requests.tallies)
 	if !r.wait(time.Duration(o.Slice * ms)) {
 		return false
 	}
-	between(out, before, in.read(r.s, arm, &requests.tallies), r.told)
+	between(out, before, in.read(r.function, arm, &requests.tallies), r.told)
 	if out.Start.IsZero() {
 		out.Start = start
 	}
 	out.End = time.Now()
-	return r.s.faults.Load() == nil
+	return r.function.faults.Load() == nil
 }
 
 // publish numbers a block and keeps it for the controller.
 func (r *run) publish(b *wire.RolloutBlock) {
-	r.p.mu.Lock()
-	defer r.p.mu.Unlock()
+	r.process.mu.Lock()
+	defer r.process.mu.Unlock()
 	r.seq++
 	b.Seq = r.seq
 	if r.blocks = append(r.blocks, *b); len(r.blocks) > maxBlocks {
@@ -172,27 +180,28 @@ func (r *run) watch() {
 		}
 		now := time.Now()
 		trip := r.trips(now, in)
-		r.p.mu.Lock()
+		r.process.mu.Lock()
 		switch {
 		case trip != "":
 			r.trip(trip, now)
-			r.p.finish(r, trip, true)
+			r.process.finish(r, trip, true)
 		case !r.fixed && now.Sub(r.beat) > seconds(r.orders.Lease):
-			r.p.finish(r, fmt.Sprintf("no heartbeat of the controller for %g s", r.orders.Lease), false)
+			r.process.finish(r, fmt.Sprintf("no heartbeat of the controller for %g s", r.orders.Lease), false)
 		case now.After(r.ends):
-			r.p.finish(r, "its time to live is over", false)
+			r.process.finish(r, "its time to live is over", false)
 		}
-		r.p.mu.Unlock()
+		r.process.mu.Unlock()
 	}
 }
 
 // trip tells the controller by a last block, which its next heartbeat takes out.
 func (r *run) trip(why string, now time.Time) {
-	candidate := r.s.sum(Candidate)
+	candidate := r.function.sum(Candidate)
 	r.blocks = append(r.blocks, wire.RolloutBlock{ID: r.stream, Seq: r.seq + 1, Planned: []string{wire.Candidate},
-		Slices: []wire.RolloutSlice{{Arm: wire.Candidate, Pod: r.pod, Build: r.s.build, Start: now.Add(-watchEvery),
-			End: now, Tripped: why, Panics: int(candidate.panics - r.base.panics),
-			Mismatches: int(candidate.mismatches - r.base.mismatches)}}})
+		Slices: []wire.RolloutSlice{{Arm: wire.Candidate, Pod: r.pod, Build: r.function.build,
+			Start: now.Add(-watchEvery), End: now, Tripped: why,
+			Panics:     int(candidate.panics - r.start.candidate.panics),
+			Mismatches: int(candidate.mismatches - r.start.candidate.mismatches)}}})
 }
 
 // leastErrors is the number of the candidate's failures before its share of them counts.
@@ -203,26 +212,26 @@ const leastGoroutines = 1000
 
 // trips returns why the candidate must be taken out of service, or "".
 func (r *run) trips(now time.Time, in *reader) string {
-	if why := r.s.faults.Load(); why != nil {
+	if why := r.function.faults.Load(); why != nil {
 		return *why
 	}
-	r.p.mu.Lock()
+	r.process.mu.Lock()
 	o := r.orders
-	r.p.mu.Unlock()
-	c, orig := r.s.sum(Candidate), r.s.sum(Original)
-	calls, failed := float64(c.entered-r.base.entered), float64(c.errors-r.base.errors)
-	was, wasFailed := float64(orig.entered-r.baseOriginal.entered), float64(orig.errors-r.baseOriginal.errors)
+	r.process.mu.Unlock()
+	c, orig := r.function.sum(Candidate), r.function.sum(Original)
+	calls, failed := float64(c.entered-r.start.candidate.entered), float64(c.errors-r.start.candidate.errors)
+	was, wasFailed := float64(orig.entered-r.start.original.entered), float64(orig.errors-r.start.original.errors)
 	if failed >= leastErrors && failed/calls > wasFailed/max(1, was)+o.MostErrors {
 		return fmt.Sprintf("%.0f of %.0f calls of the candidate failed, and %.0f of %.0f of the original", failed,
 			calls,
 			wasFailed, was)
 	}
-	is := in.read(r.s, Candidate, &requests.tallies)
-	if is.heap > o.MostHeap*max(r.heap, 32<<20) {
-		return fmt.Sprintf("the live heap grew from %.0f to %.0f MB", r.heap/(1<<20), is.heap/(1<<20))
+	is := in.read(r.function, Candidate, &requests.tallies)
+	if is.heap > o.MostHeap*max(r.start.heap, 32<<20) {
+		return fmt.Sprintf("the live heap grew from %.0f to %.0f MB", r.start.heap/(1<<20), is.heap/(1<<20))
 	}
-	if is.goroutines > o.MostHeap*max(r.goroutines, leastGoroutines) {
-		return fmt.Sprintf("the goroutines grew from %.0f to %.0f", r.goroutines, is.goroutines)
+	if is.goroutines > o.MostHeap*max(r.start.goroutines, leastGoroutines) {
+		return fmt.Sprintf("the goroutines grew from %.0f to %.0f", r.start.goroutines, is.goroutines)
 	}
 	return r.hung(now, o)
 }
@@ -231,18 +240,18 @@ func (r *run) trips(now time.Time, in *reader) string {
 // of the span before that is under way when this one ends hangs, unless calls of the original do
 // so too.
 func (r *run) hung(now time.Time, o wire.RolloutOrders) string {
-	if now.Sub(r.flipped) < seconds(o.Stuck) {
+	if now.Sub(r.span.began) < seconds(o.Stuck) {
 		return ""
 	}
-	r.p.mu.Lock()
-	defer r.p.mu.Unlock()
-	before := 1 - r.odd/oddBit
-	n := r.s.sum(Candidate).open[before]
+	r.process.mu.Lock()
+	defer r.process.mu.Unlock()
+	before := 1 - r.span.odd/oddBit
+	n := r.function.sum(Candidate).open[before]
 	if n == 0 {
 		r.flip(now)
 		return ""
 	}
-	if r.s.sum(Original).open[before]+r.s.sum(Placebo).open[before] > 0 {
+	if r.function.sum(Original).open[before]+r.function.sum(Placebo).open[before] > 0 {
 		return ""
 	}
 	return fmt.Sprintf("%d calls of the candidate did not return for %g s; their goroutines cannot be ended", n,
@@ -251,9 +260,9 @@ func (r *run) hung(now time.Time, o wire.RolloutOrders) string {
 
 // flip begins the next span of time. The caller holds the mutex.
 func (r *run) flip(now time.Time) {
-	r.odd ^= oddBit
-	r.flipped = now
-	if w := r.s.word.Load(); w != 0 {
-		r.s.word.CompareAndSwap(w, w&armBits|r.odd) // a fault stays
+	r.span.odd ^= oddBit
+	r.span.began = now
+	if w := r.function.word.Load(); w != 0 {
+		r.function.word.CompareAndSwap(w, w&armBits|r.span.odd) // a fault stays
 	}
 }

@@ -75,6 +75,7 @@ func (w *walker) uint() uint64 {
 }
 
 func (w *walker) value(depth int) {
+	// Check the bounds.
 	if depth > maxDepth {
 		w.fail("the value is nested deeper than %d levels", maxDepth)
 	}
@@ -85,10 +86,12 @@ func (w *walker) value(depth int) {
 		w.err = errShort
 		return
 	}
+	// A hole stands in place of a value.
 	if w.b[w.i] == TagHole {
 		w.hole(depth)
 		return
 	}
+	// Skip a plain value, or its parts.
 	tag := w.b[w.i]
 	w.take(1)
 	switch tag {
@@ -160,6 +163,7 @@ func (w *walker) values(n uint64, depth int) {
 
 // hole reads a hole and lets fill write in its place.
 func (w *walker) hole(depth int) {
+	// Read the hole's fields.
 	if len(w.b)-w.i < 4 {
 		w.err = errShort
 		return
@@ -172,6 +176,7 @@ func (w *walker) hole(depth int) {
 	if h.Reason == 0 || h.Reason >= reasons || more > 1 {
 		w.fail("a hole has the reason %d", h.Reason)
 	}
+	// A hole may carry a part of the value. Holes within that part are dropped.
 	var part []byte
 	if more == 1 {
 		from := len(w.out)
@@ -184,6 +189,7 @@ func (w *walker) hole(depth int) {
 	if w.err != nil {
 		return
 	}
+	// Replace the hole by a value.
 	b, err := w.fill(h, part)
 	if err != nil {
 		w.err = err

@@ -21,13 +21,13 @@ type pair struct {
 
 func newPair(seed uint64) *pair {
 	rng := rand.New(rand.NewPCG(seed, 5))
-	// Few places, so that lines drive others out; or as many as there are lines.
+	// Either few places, so that lines drive others out, or as many as there are lines.
 	cache := []int{1, 40, 1000, 1000}[rng.IntN(4)]
 	shards := 1 + rng.IntN(3)
 	p := &pair{rng: rng, speech: newSpeech(rng), now: 1000}
 	p.limits = func(seed uint64) aggregate.Limits {
 		l := limits(rand.New(rand.NewPCG(seed, 6)))
-		if shards > 1 { // whose bins get the last bytes is a matter of the order among shards
+		if shards > 1 { // the order among shards decides whose bins get the last bytes
 			l.Bytes = 0
 		}
 		return l
@@ -54,7 +54,7 @@ func (p *pair) both(do func(*agent.Worker)) {
 	do(p.fast)
 }
 
-// run sends datagrams, and compares what has come of them now and then.
+// run sends datagrams, and compares the results now and then.
 func (p *pair) run(datagrams int) error {
 	for sent := 0; sent < datagrams; {
 		p.event()
@@ -71,7 +71,7 @@ func (p *pair) run(datagrams int) error {
 	return p.flush()
 }
 
-// send gives both shapes the datagrams as one batch of the kernel's.
+// send gives both shapes the datagrams as one batch of the kernel's would.
 func (p *pair) send(batch [][]byte) error {
 	truncated := p.rng.IntN(50) == 0
 	p.both(func(w *agent.Worker) {
@@ -86,7 +86,7 @@ func (p *pair) send(batch [][]byte) error {
 	return nil
 }
 
-// event lets happen what happens beside traffic.
+// event makes one of the changes that happen beside traffic.
 func (p *pair) event() {
 	switch p.rng.IntN(100) {
 	case 0:
@@ -130,7 +130,7 @@ func compare(plain, fast reflect.Value) error {
 	return fmt.Errorf("plain %+v, fast %+v", plain, fast)
 }
 
-// all is what comes out of an agent.
+// all returns everything that an agent puts out.
 type all struct {
 	Points   []aggregate.Point
 	States   map[string]aggregate.State
@@ -164,7 +164,7 @@ func outcome(w *agent.Worker, now int64) (a all) {
 	return a
 }
 
-// tagger makes tags for the containers that are spoken of.
+// tagger makes tags for the containers that messages name.
 func (s *speech) tagger() *tagger.Tagger {
 	if s.rng.IntN(4) == 0 {
 		return nil

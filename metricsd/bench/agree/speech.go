@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// speech makes datagrams of lines that come again with other values, as clients send them, and of
-// lines that differ in what must make a difference, with bytes changed here and there.
+// speech makes datagrams of lines that repeat with other values, as clients send them, and of lines
+// that differ where it must matter. It changes bytes here and there.
 type speech struct {
 	rng   *rand.Rand
 	lines []line // that come again
@@ -43,7 +43,7 @@ func newSpeech(rng *rand.Rand) *speech {
 
 func (s *speech) one(of []string) string { return of[s.rng.IntN(len(of))] }
 
-// line makes a new line. Most are in order.
+// line makes a new line. Most are valid.
 func (s *speech) line() line {
 	kind := types[s.rng.IntN(len(types)-2)]
 	if s.rng.IntN(20) == 0 {
@@ -94,7 +94,7 @@ func (s *speech) datagram() []byte {
 	return d
 }
 
-// spoil changes a few bytes, most often to those that mean something, and cuts the end off.
+// spoil changes a few bytes, most often to bytes with a meaning, and cuts the end off.
 func (s *speech) spoil(b []byte) []byte {
 	const meaningful = ":|@#,\n\r_e{}scTgdhm0.-\xff\x00"
 	for range s.rng.IntN(4) {

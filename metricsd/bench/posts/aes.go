@@ -20,12 +20,12 @@ func aes(o *options, args []string) error {
 	if *child {
 		return json.NewEncoder(o.out).Encode(aesTurn(o))
 	}
-	// Off comes twice. The second shows what the machine alone moves; a gain below it is none.
+	// Measure "off" twice: a gain smaller than their difference is noise.
 	off := []string{"GODEBUG=cpu.aes=off,cpu.ssse3=off"}
 	settings := [][]string{off, nil, off}
 	all := make([]map[string][]float64, len(settings))
-	// The turns begin with another process each time: what follows a pause, or heats the core,
-	// changes with the turn and not with the setting.
+	// Begin each turn with another process: what follows a pause, or heats the core, changes with
+	// the turn and not with the setting.
 	for turn := range o.turns {
 		for i := range settings {
 			w := (i + turn) % len(settings)
@@ -76,8 +76,8 @@ func aesTurn(o *options) (all []aesResult) {
 	return all
 }
 
-// aesProcess is one turn in a process of its own. The names are counted, so that a child of another
-// build is not taken for a fast one.
+// aesProcess is one turn in a process of its own. It counts the names, so that a child of another
+// build does not pass for a fast one.
 func aesProcess(environment []string) (all []aesResult, err error) {
 	program, err := os.Executable()
 	if err != nil {

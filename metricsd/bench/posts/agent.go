@@ -24,7 +24,7 @@ import (
 	"github.com/beagle-go/beagle/metricsd/load"
 )
 
-// A keyer makes the key of a message's context and frees its tags of duplicates. It is for one
+// A keyer makes the key of a message's context and removes duplicates from its tags. It is for one
 // goroutine.
 type keyer func(name, host string, tags []string, hashes []uint64) (uint64, []string)
 
@@ -47,9 +47,9 @@ var keyers = []struct {
 	{"metricsd", func() keyer { return contextkey.NewGenerator(seed).KeyHashed }},
 }
 
-// agent runs an agent of metricsd's own parts with each of the keys in turns, and tells what its
-// process takes of a core. The load comes over UDP, has 1,000 contexts with ten tags, and is packed
-// into datagrams of 1432 bytes.
+// agent runs an agent of metricsd's own parts with each of the keys in turn, and prints its share
+// of a core. The load comes over UDP, has 1,000 contexts with ten tags, and is packed into
+// datagrams of 1432 bytes.
 func agent(o *options, args []string) error {
 	rate := o.flags.Int("rate", 200_000, "messages a second")
 	seconds := o.flags.Float64("seconds", 4, "how long each is measured in a turn")
@@ -60,8 +60,7 @@ func agent(o *options, args []string) error {
 	if err := o.flags.Parse(args); err != nil {
 		return err
 	}
-	// The agent is a process, since its processor's time is to be that of the agent and not of the
-	// sender.
+	// The agent is a process of its own, so that its processor time excludes the sender's.
 	if *serve != "" {
 		return serveAgent(o.out, *serve, *profile)
 	}
@@ -72,7 +71,7 @@ func agent(o *options, args []string) error {
 	for turn := range o.turns {
 		for i := range names {
 			w := (i + turn) % len(names)
-			// As often as each other, and in each place of a turn.
+			// Each key comes equally often, and in each place of a turn.
 			r, err := agentTurn(names[w], "", *rate, *seconds)
 			if err != nil {
 				return err
@@ -87,11 +86,11 @@ func agent(o *options, args []string) error {
 		Columns: []string{"key", "ns of processor time a message", "cores at that rate", "share of sorting",
 			"messages/s"},
 	}
-	// The last row repeats the first key; it is named after what it is for.
+	// The last row repeats the first key; name it after its purpose.
 	for i, name := range append(names[:3:3], again) {
 		t.add(name, median(all[i]), median(cores[i]), ratioOf(all[i], all[0]), median(reached[i]))
 	}
-	// Profiles cost time themselves, so they have turns of their own that no row counts.
+	// Profiles cost time, so they have turns of their own that no row counts.
 	if *flames != "" {
 		for _, name := range names[:3] {
 			if err := flameTurn(name, *flames, *rate, 5**seconds); err != nil {
@@ -111,11 +110,11 @@ func flameTurn(name, dir string, rate int, seconds float64) error {
 	return flame(profile, filepath.Join(dir, "agent-key-"+name+".svg"), "the agent, key by "+name)
 }
 
-// agentResult is what a turn gives.
+// agentResult is the result of a turn.
 type agentResult struct{ cpu, taken, seconds float64 }
 
-// agentTurn starts an agent with a key, sends to it, and asks what it took. A turn counts only when
-// every message came through: one that dropped some had less to do.
+// agentTurn starts an agent with a key, sends to it, and asks for its processor time. A turn counts
+// only if every message arrived: an agent that dropped some had less to do.
 func agentTurn(key, profile string, rate int, seconds float64) (r agentResult, err error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -139,7 +138,7 @@ func agentTurn(key, profile string, rate int, seconds float64) (r agentResult, e
 	// stop.
 	defer c.Wait()
 	defer stop.Close()
-	// Its first line says the address, so that no port is guessed and no start is waited out.
+	// The first line names the address, so that nothing guesses a port or waits for a start.
 	lines := bufio.NewScanner(out)
 	if !lines.Scan() {
 		return r, errors.New("the agent did not say where it listens")
@@ -148,7 +147,7 @@ func agentTurn(key, profile string, rate int, seconds float64) (r agentResult, e
 	if err != nil {
 		return r, err
 	}
-	// With its input closed it takes what its socket holds and prints what it counted.
+	// After the end of its input the agent reads what its socket holds and prints its counts.
 	stop.Close()
 	var told struct{ Messages, Contexts, Nanoseconds int }
 	if !lines.Scan() {
@@ -157,7 +156,7 @@ func agentTurn(key, profile string, rate int, seconds float64) (r agentResult, e
 	if err := json.Unmarshal(lines.Bytes(), &told); err != nil {
 		return r, err
 	}
-	// A thousand contexts: with fewer, two lists of tags would have had one key.
+	// Use a thousand contexts: with fewer, two lists of tags would share a key.
 	if told.Contexts != 1000 || told.Messages != sent {
 		return r, fmt.Errorf("the agent took %d messages of %d, and has %d contexts of 1000", told.Messages, sent,
 			told.Contexts)
@@ -229,7 +228,7 @@ func serveAgent(out io.Writer, key, profile string) error {
 	if i < 0 {
 		return fmt.Errorf("no key %q; there are sort, set and metricsd", key)
 	}
-	// The buffer is large, for the sender not to lose what a slow key leaves waiting.
+	// The buffer is large, so that a slow key loses no datagrams.
 	socket, err := listen.Open("udp", "127.0.0.1:0", listen.Options{ReceiveBuffer: 16 << 20})
 	if err != nil {
 		return err
@@ -255,8 +254,8 @@ func serveAgent(out io.Writer, key, profile string) error {
 		a.receive(socket)
 	}()
 	fmt.Fprintln(out, socket.Address())
-	// The parent says the end by closing the input. Stop lets the receiver read what the kernel
-	// holds, so the messages are all counted before the time is taken.
+	// The parent closes the input to end. Stop lets the receiver read what the kernel holds, so all
+	// messages count before the time is read.
 	io.Copy(io.Discard, os.Stdin)
 	socket.Stop()
 	<-received
@@ -283,7 +282,7 @@ func (a *keyedAgent) receive(s *listen.Socket) {
 	batch := listen.NewBatch(16, 64<<10)
 	for {
 		n, err := s.Receive(batch)
-		if err != nil { // it is stopped; what it holds is taken all the same
+		if err != nil { // it is stopped, but still holds some
 			if n, err = s.Queued(batch); n == 0 || err != nil {
 				return
 			}

@@ -42,8 +42,8 @@ func decompress(o *options, args []string) error {
 	return o.print(t)
 }
 
-// decompressRows adds a row for each library that unpacks a body of a size. All give into memory
-// that is there already: what is compared is the unpacking.
+// decompressRows adds a row for each library that unpacks a body of a size. All write into existing
+// memory: the table compares the unpacking alone.
 func (o *options) decompressRows(t *table, size int) error {
 	plain := payload(size)
 	deflated, zstded := pack(plain)
@@ -57,7 +57,8 @@ func (o *options) decompressRows(t *table, size int) error {
 			packed = zstded
 		}
 		out := make([]byte, 0, len(plain)+64)
-		// Once beforehand, and compared: a library that is fast because it stops early has no row.
+		// Unpack once beforehand and compare: a library that is fast because it stops early has no
+		// row.
 		if got, err := l.unpack(out, packed); err != nil || !bytes.Equal(got, plain) {
 			return fmt.Errorf("%s: %d bytes of %d, %v", l.name, len(got), len(plain), err)
 		}

@@ -28,8 +28,8 @@ const (
 	fillDoor  = "127.0.0.1:29526"
 )
 
-// fill runs `metricsd all` and plots how full each of its queues is: under messages over UDP first,
-// then also under requests as fast as the intake takes them, then at rest.
+// fill runs `metricsd all` and plots how full each of its queues is: first under messages over UDP,
+// then under requests as well, as fast as the intake takes them, then at rest.
 func fill(o *options, args []string) error {
 	program := o.flags.String("metricsd", "metricsd", "the program")
 	plot := o.flags.String("plot", "queues.svg", "the plot")
@@ -37,8 +37,7 @@ func fill(o *options, args []string) error {
 	if err := o.flags.Parse(args); err != nil {
 		return err
 	}
-	// The service is a program as it is shipped, with small queues: a bound that nothing meets
-	// shows nothing.
+	// Run the released program with small queues: a bound that no queue reaches shows nothing.
 	service, dir, err := startAll(*program)
 	if err != nil {
 		return err
@@ -73,7 +72,7 @@ func fill(o *options, args []string) error {
 		return err
 	}
 	busy.Wait()
-	// A plot of an intake that refused all is a plot of nothing.
+	// A plot of an intake that refused all requests shows nothing.
 	if posted.Load() == 0 {
 		return errors.New("the intake took no request")
 	}
@@ -85,7 +84,7 @@ func fill(o *options, args []string) error {
 
 // startAll starts the service in a directory of its own and waits until it answers.
 func startAll(program string) (*exec.Cmd, string, error) {
-	// The path must hold in the directory that the service runs in.
+	// The path must be valid in the directory that the service runs in.
 	program, err := exec.LookPath(program)
 	if err == nil {
 		program, err = filepath.Abs(program)
@@ -104,7 +103,7 @@ func startAll(program string) (*exec.Cmd, string, error) {
 	if err := c.Start(); err != nil {
 		return nil, "", err
 	}
-	// The door answers that it is healthy only once the queue and the index behind it do.
+	// The door reports healthy only after the queue and the index do.
 	for range 300 {
 		if r, err := http.Get("http://" + fillDoor + "/healthz"); err == nil {
 			r.Body.Close()
@@ -126,8 +125,8 @@ func postFrom(ctx context.Context, phase time.Duration, sender int, posted, refu
 		return
 	case <-time.After(phase):
 	}
-	// Nine tenths of the names repeat: an intake lives on what it knows, and new names are its
-	// dear case.
+	// Nine tenths of the names repeat: the intake depends on known names, and new ones are its
+	// expensive case.
 	for end, n := time.Now().Add(phase), 0; time.Now().Before(end); n++ {
 		var body bytes.Buffer
 		body.WriteString(`{"series":[`)
@@ -143,8 +142,8 @@ func postFrom(ctx context.Context, phase time.Duration, sender int, posted, refu
 				`"team:checkout"],"points":[[%d,1.5]]}`, sender, of, of%500, of%5000, time.Now().Unix())
 		}
 		body.WriteString(`]}`)
-		// A refusal is what the bound is for: the client waits for the given short time, and sends
-		// the next.
+		// The bound exists to refuse: the client waits for a short time, and sends the next
+		// request.
 		r, err := http.Post("http://"+fillDoor+"/api/v1/series", "application/json", &body)
 		if err != nil {
 			continue
@@ -159,14 +158,14 @@ func postFrom(ctx context.Context, phase time.Duration, sender int, posted, refu
 	}
 }
 
-// A queueFill is what was seen of one queue.
+// A queueFill is what the pages said of one queue.
 type queueFill struct {
 	bound  float64 // 0 for none
 	at     []time.Duration
 	filled []float64
 }
 
-// samples are what was seen of all.
+// samples are what the pages said of all queues.
 type samples struct {
 	start  time.Time
 	phase  time.Duration
@@ -174,7 +173,7 @@ type samples struct {
 	queues map[string]*queueFill
 }
 
-// watch asks the agent or the intake, again and again.
+// watch asks the agent or the intake repeatedly.
 func (s *samples) watch(ctx context.Context, address string) error {
 	for ctx.Err() == nil {
 		values := map[string]float64{}
@@ -235,8 +234,8 @@ func scrape(address string, into map[string]float64) error {
 	return lines.Err()
 }
 
-// table says of each queue the most that it held in each phase, and what is left at the end: a
-// queue that is not empty at rest has a reader that is slower than its writer.
+// table gives each queue's peak in each phase, and its rest at the end: a queue that is not empty
+// at rest has a reader that is slower than its writer.
 func (s *samples) table() *table {
 	t := &table{
 		Name: "Fill of the queues of metricsd all",
@@ -271,8 +270,8 @@ func (s *samples) draw() []byte {
 			`<line x1="%.0f" x2="%.0f" y1="18" y2="%d" stroke="#999"/>`+"\n",
 			x+4, label, x, x, len(names)*strip+20)
 	}
-	// A queue without a bound is drawn against the most it held, and says so: its strip is always
-	// full once, which means nothing.
+	// Draw a queue without a bound against its peak, and say so: such a strip is always full once,
+	// which means nothing.
 	for i, name := range names {
 		q := s.queues[name]
 		bottom := float64(20 + (i+1)*strip - 6)

@@ -28,8 +28,8 @@ func (f *frame) call(name string) *frame {
 	return c
 }
 
-// flame draws a processor profile: the wider a function, the more of the time it or what it calls
-// takes. Callers stand above. A browser shows a function's name and share under the pointer.
+// flame draws a processor profile: the wider a function, the more of the time it and its callees
+// take. Callers stand above. A browser shows a function's name and share under the pointer.
 func flame(profilePath, to, title string) error {
 	in, err := os.Open(profilePath)
 	if err != nil {
@@ -60,7 +60,7 @@ func flame(profilePath, to, title string) error {
 
 const (
 	flameWidth, rowHeight = 1200.0, 16
-	narrowest             = 3.0 // pixels; what is narrower is left out
+	narrowest             = 3.0 // pixels; narrower frames are left out
 )
 
 func drawFlame(root *frame) []byte {
@@ -71,8 +71,8 @@ func drawFlame(root *frame) []byte {
 		`font-family="monospace" font-size="11">`+"\n%s</svg>\n", flameWidth, (deepest+1)*rowHeight, b.String())
 }
 
-// drawFrame draws a frame and, a row below, what it calls, from left to right. Frames too narrow to
-// be seen end the branch: all they call is narrower still.
+// drawFrame draws a frame and, a row below, its callees, from left to right. A frame that is too
+// narrow to be seen ends the branch: its callees are narrower still.
 func drawFrame(b *strings.Builder, f *frame, x float64, depth int, scale float64, all int64, deepest *int) {
 	width := float64(f.value) * scale
 	if width < narrowest {
@@ -88,7 +88,7 @@ func drawFrame(b *strings.Builder, f *frame, x float64, depth int, scale float64
 	fmt.Fprintf(b, `<g><title>%s %.1f %%</title><rect x="%.1f" y="%d" width="%.1f" height="15" fill="%s"/>`+
 		`<text x="%.1f" y="%d">%s</text></g>`+"\n", html.EscapeString(f.name), 100*float64(f.value)/float64(all), x,
 		depth*rowHeight, width-0.5, colour(f.name), x+2, depth*rowHeight+11, html.EscapeString(label))
-	// By name, so that two graphs have the same function in the same place.
+	// Sort by name, so that two graphs have the same function in the same place.
 	for _, name := range slices.Sorted(maps.Keys(f.calls)) {
 		c := f.calls[name]
 		drawFrame(b, c, x, depth+1, scale, all, deepest)
@@ -96,7 +96,8 @@ func drawFrame(b *strings.Builder, f *frame, x float64, depth int, scale float64
 	}
 }
 
-// colour returns red for what makes the key, so that the graphs can be compared at a glance.
+// colour returns red for the functions that make the key, so that one sees at a glance where graphs
+// differ.
 func colour(name string) string {
 	for _, part := range []string{"sortedKey", "slices.", "murmur3", "agentKeys", "contextkey"} {
 		if strings.Contains(name, part) {

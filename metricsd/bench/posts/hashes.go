@@ -36,16 +36,17 @@ func hashFunctions() []hashFunction {
 			h.Write([]byte(s))
 			return h.Sum64()
 		}},
-		// CRC-32 has an instruction but 32 bits, so two with different polynomials stand for 64.
+		// CRC-32 has an instruction of its own but only 32 bits, so two with different polynomials
+		// make 64.
 		{"two CRC-32 side by side", func(s string) uint64 {
 			return uint64(crc32.ChecksumIEEE([]byte(s)))<<32 | uint64(crc.UpdateString(0, s))
 		}},
 	}
 }
 
-// hashes compares hash functions by their time and their quality. A good one differs from chance by
-// nothing: in collisions of 32 of its bits, in the fill of buckets, and in how often a bit of the
-// result turns when one of the tag does.
+// hashes compares hash functions by time and quality. A good function behaves like chance: in
+// collisions of 32 of its bits, in the fill of buckets, and in how often a bit of the result turns
+// when a bit of the tag does.
 func hashes(o *options, args []string) error {
 	if err := o.flags.Parse(args); err != nil {
 		return err
@@ -85,15 +86,16 @@ func tagsOf(length int) []string {
 	return tags
 }
 
-// hashQuality tests the functions on what tags look like: a long shared beginning and a number. A
-// function may be fast because it passes over such differences.
+// hashQuality tests the functions on strings like tags: a long shared beginning and a number. A
+// function may be fast because it skips such differences.
 func hashQuality(n int) *table {
 	t := &table{
 		Name: fmt.Sprintf("Quality with %d tags that differ in few bytes", n),
 		Columns: []string{"function", "collisions in 64 bits", "in the upper 32", "in the lower 32", "chance",
 			"buckets: deviations of chi squared", "avalanche: worst bit", "verdict"},
 	}
-	// As many collisions in half of the bits as chance gives: fewer would be as suspicious as more.
+	// Half of the bits should collide as often as by chance: fewer collisions would be as
+	// suspicious as more.
 	chance := float64(n) * float64(n-1) / 2 / math.Pow(2, 32)
 	for _, f := range hashFunctions() {
 		all := make([]uint64, n)
@@ -104,7 +106,8 @@ func hashQuality(n int) *table {
 		upper, lower := collisions(all, 32, 32), collisions(all, 0, 32)
 		buckets, worst := chiSquared(all), avalanche(f.sum)
 		verdict := "passes"
-		// Five deviations: with some ten functions and tests, chance alone does not reach it.
+		// Allow five standard deviations: with some ten functions and tests, chance alone does not
+		// reach that.
 		off := func(found int) bool { return math.Abs(float64(found)-chance) > 5*math.Sqrt(chance) }
 		// A bit of the input must turn each bit of the sum in half of all cases.
 		if whole > 0 || off(upper) || off(lower) || math.Abs(buckets) > 5 || worst > 0.05 {
@@ -130,8 +133,8 @@ func collisions(all []uint64, from, width int) (n int) {
 	return n
 }
 
-// chiSquared puts hashes into 65,536 buckets by their low bits, as a map does, and tells by how
-// many standard deviations the fill is not that of chance.
+// chiSquared puts hashes into 65,536 buckets by their low bits, as a map does. It returns by how
+// many standard deviations the fill differs from chance.
 func chiSquared(all []uint64) float64 {
 	const buckets = 1 << 16
 	var fill [buckets]int
@@ -145,8 +148,8 @@ func chiSquared(all []uint64) float64 {
 	return (chi - (buckets - 1)) / math.Sqrt(2*(buckets-1))
 }
 
-// avalanche turns each bit of many tags and returns by how much the bit of the result that does
-// worst is off turning half the time.
+// avalanche turns each bit of many tags. It returns the largest distance between the share of cases
+// in which a bit of the result turns, and one half.
 func avalanche(sum func(string) uint64) (worst float64) {
 	const tags, length = 4000, 16
 	rng := rand.New(rand.NewPCG(3, 4))

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// histories are the sets of what was seen. Each takes the i-th of many names.
+// histories are the sets of seen names. Each takes the i-th of many names.
 var histories = []struct {
 	name string
 	make func(n int) (see func(i int))
@@ -34,10 +34,10 @@ var histories = []struct {
 	}},
 }
 
-// nthName returns a name of a metric; to make it is part of the figures of names.
+// nthName returns a name of a metric. The figures of names include the time to make it.
 func nthName(i int) string { return "service.checkout.request." + strconv.Itoa(i) }
 
-// historyResult is what a process measures.
+// historyResult is the result of a process.
 type historyResult struct{ Entered, Again, Megabytes float64 }
 
 // keep fills each kind of history in a process of its own, and then has it see a tenth of the names
@@ -79,7 +79,8 @@ func keep(o *options, args []string) error {
 	return o.print(t)
 }
 
-// fill1 enters the names and sees a tenth of them again, in an order in which no cache line helps.
+// fill1 enters the names and looks up a tenth of them again, in an order in which no cache line
+// helps.
 func fill1(see func(int), n int) historyResult {
 	entered := cost(way{run: func(n int) {
 		for i := range n {
@@ -91,11 +92,11 @@ func fill1(see func(int), n int) historyResult {
 			see(i * 7919 % n)
 		}
 	}}, n/10)
-	// The most that the process held, with what the collector had not yet freed: the machine must
-	// have it.
+	// Count the peak of the process, with memory that the collector had not yet freed: the machine
+	// must have it.
 	var usage unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &usage); err != nil {
-		panic(err) // it has no way to fail
+		panic(err) // it cannot fail
 	}
 	return historyResult{entered, again, float64(usage.Maxrss) * 1024 / 1e6}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/beagle-go/beagle/metricsd/intake/history"
 )
 
-// A point is what the queue's messages hold, many each: a metric's name and the number that the
-// back end knows it by. It has the size that Datadog's had.
+// A point is an item of the queue's messages: a metric's name and its number in the back end. It
+// has the size of Datadog's.
 type point struct {
 	name  string
 	id    int
@@ -19,9 +19,9 @@ type point struct {
 	host  int
 }
 
-// intake compares the ways of the third post: what is known lies in a map of names or of numbers,
-// and goroutines hand on points or whole messages. Three goroutines take part: one reads the queue,
-// one asks what is known and enters what is not, one counts in the cache.
+// intake compares the ways of the third post: a map of names or of numbers holds what is known, and
+// goroutines hand on points or whole messages. One goroutine reads the queue, one looks names up
+// and enters new ones, one counts in the cache.
 func intake(o *options, args []string) error {
 	names := o.flags.Int("names", 100_000, "names of metrics")
 	each := o.flags.Int("message", 128, "points of a message")
@@ -35,8 +35,7 @@ func intake(o *options, args []string) error {
 		Columns: []string{"known by, handed on", "ns", "times as fast as names, points",
 			"as its neighbour above"},
 	}
-	// A sink is kept over the turns, as the intake keeps it: all but the first turn are of known
-	// names.
+	// Keep a sink over the turns, as the intake does: all but the first turn have known names.
 	var failed error
 	run := func(single bool, fresh func() pointSink) func(int) {
 		sink := fresh()
@@ -50,7 +49,8 @@ func intake(o *options, args []string) error {
 				wholly(messages, all, count, sink)
 			}
 			all += count
-			// Every point is to arrive: a way that loses some between goroutines would win.
+			// Every point must arrive: otherwise a way that loses points between goroutines would
+			// win.
 			if got := sink.counted() - before; got != count**each {
 				failed = fmt.Errorf("%d points of %d were counted", got, count**each)
 			}
@@ -61,8 +61,8 @@ func intake(o *options, args []string) error {
 	kept := func() pointSink {
 		return &historySink{known: history.New(4 * *names), cache: map[uint64]*cached{}}
 	}
-	// The ways change one thing each, from the first post's to metricsd's own; the last column is
-	// what that one thing brings.
+	// Each way changes one thing, from the first post's way to metricsd's. The last column shows
+	// the effect of that change.
 	ways := []way{
 		{name: "names, points", run: run(true, byName)},
 		{name: "numbers, points", run: run(true, byNumber)},
@@ -150,7 +150,7 @@ type pointSink interface {
 	counted() int
 }
 
-// cached is what is counted of a metric.
+// cached is the count of a metric.
 type cached struct {
 	name   string
 	points int

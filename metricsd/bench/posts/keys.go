@@ -13,14 +13,14 @@ import (
 // seed is that of the keys and hashes.
 const seed = 7
 
-// A tagList is what one message brings.
+// A tagList is the tags of one message.
 type tagList struct {
 	tags   []string
 	hashes []uint64
 }
 
-// messages returns lists of n tags, each list in an order of its own: a way must not learn one by
-// heart. With repeated, one tag in eight is one of the others again. Tags have about 16 bytes.
+// messages returns lists of n tags, each in an order of its own, so that no way can learn one by
+// heart. With repeated, one tag in eight repeats another. Tags have about 16 bytes.
 func messages(n int, repeated bool) []tagList {
 	rng := rand.New(rand.NewPCG(uint64(n), 1))
 	lists := make([]tagList, max(4, 4096/n))
@@ -62,8 +62,8 @@ func keys(o *options, args []string) error {
 	return o.print(t)
 }
 
-// keyRows adds a row for each way to make one number of a name, a host and a list of tags whose
-// order and repeats must not count.
+// keyRows adds a row for each way to make one number of a name, a host and a list of tags. The
+// number must not depend on the order of tags or on repeats.
 func (o *options) keyRows(t *table, label string, lists []tagList) error {
 	tags := make([]string, len(lists[0].tags)) // every way gets the list afresh: it may change it
 	var sum uint64
@@ -77,7 +77,7 @@ func (o *options) keyRows(t *table, label string, lists []tagList) error {
 		}
 	}
 	agent, ours := new(agentKeys), contextkey.NewGenerator(seed)
-	// The copy is a way of its own, since each way below pays for it and a service would not.
+	// The copy has a row of its own, since each way below pays for it and a service would not.
 	ways := []way{
 		{name: "the copy alone", run: over(func(*tagList) uint64 { return 1 })},
 		{name: "sort, each once, hash", run: over(func(*tagList) uint64 {
@@ -91,7 +91,7 @@ func (o *options) keyRows(t *table, label string, lists []tagList) error {
 			k, _ := ours.Key("page.views", "web-1", tags)
 			return k
 		})},
-		// The service hashes a tag when it first sees it, so that a list costs no hashing at all.
+		// The service hashes a tag when it first sees it, so that a known list needs no hashing.
 		{name: "metricsd's, hashes from its interner", run: over(func(l *tagList) uint64 {
 			k, _ := ours.KeyHashed("page.views", "web-1", tags, l.hashes)
 			return k
@@ -102,7 +102,7 @@ func (o *options) keyRows(t *table, label string, lists []tagList) error {
 		return err
 	}
 	all := o.times(append(ways, ways[1])...)
-	// Turn by turn: the copy is dearer in a turn in which everything is.
+	// Subtract turn by turn: the copy costs more in a turn in which everything does.
 	for turn, copied := range all[0] { // which no way of the service pays
 		for i := range all[1:] {
 			all[i+1][turn] -= copied
@@ -111,7 +111,7 @@ func (o *options) keyRows(t *table, label string, lists []tagList) error {
 	for i, w := range append(ways, way{name: again})[1:] {
 		t.add(label, w.name, median(all[i+1]), ratioOf(all[1], all[i+1]), ratioOf(all[2], all[i+1]))
 	}
-	// The sum keeps the compiler from leaving out what nobody reads.
+	// The sum keeps the compiler from removing unread results.
 	if sum == 0 {
 		return errors.New("all keys are 0")
 	}

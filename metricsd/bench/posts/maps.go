@@ -8,8 +8,8 @@ import (
 	"github.com/beagle-go/beagle/metricsd/murmur3"
 )
 
-// mapKeys compares keys of 128 and of 64 bits in the map that contexts are found by. Keys come in
-// no order, so that the map is as far from the caches as it is in the service.
+// mapKeys compares keys of 128 and of 64 bits in the map that finds contexts. Keys come in no
+// order, so that the map is as far from the caches as in the service.
 func mapKeys(o *options, args []string) error {
 	if err := o.flags.Parse(args); err != nil {
 		return err
@@ -39,11 +39,11 @@ func mapKeys(o *options, args []string) error {
 	return o.print(t)
 }
 
-// An entry is what a map of contexts leads to.
+// An entry is a value of a map of contexts.
 type entry struct{ value float64 }
 
-// finds looks up the keys of a map in their order, over and over. It counts what it finds: the
-// compiler would leave out a look-up that nobody reads.
+// finds looks up the keys of a map in their order, repeatedly. It counts the finds: the compiler
+// would remove a look-up that nobody reads.
 func finds[K comparable](keys []K, found *int) func(int) {
 	m := make(map[K]*entry)
 	for _, k := range keys {

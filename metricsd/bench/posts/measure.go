@@ -14,8 +14,8 @@ type way struct {
 	unit int // n is a multiple of it; 0 is 1
 }
 
-// times returns the nanoseconds of processor time for one operation, by turn. The last way is the
-// first once more.
+// times returns the nanoseconds of processor time for one operation, by turn. The last way repeats
+// the first.
 func (o *options) times(ways ...way) [][]float64 {
 	ways = append(ways, ways[0])
 	counts := make([]int, len(ways))
@@ -36,7 +36,7 @@ func (o *options) times(ways ...way) [][]float64 {
 func (o *options) fit(w way) int {
 	n := max(1, w.unit)
 	for {
-		c := min(cost(w, n), cost(w, n)) * float64(n) / 1e6 // a collection may fall into one of them
+		c := min(cost(w, n), cost(w, n)) * float64(n) / 1e6 // one of them may contain a garbage collection
 		if c >= o.slice/2 || n >= 1<<30 {
 			units := int(float64(n) * o.slice / max(c, o.slice/8) / float64(max(1, w.unit)))
 			return max(1, units) * max(1, w.unit)
@@ -61,15 +61,15 @@ func processor() time.Duration {
 	return time.Duration(t.Nano())
 }
 
-// alone leaves one processor to the program: two that are shared with others would measure how
-// long a goroutine waits to be woken.
+// alone restricts the program to one processor: on two that are shared with others, the time to
+// wake a goroutine would be measured.
 func alone() { runtime.GOMAXPROCS(1) }
 
 // again is the name of the first way when it is measured once more.
 const again = "the first again"
 
-// rows measures the ways of one row and adds a line for each: its time, and how many times as fast
-// as the first it is.
+// rows measures the ways of one row and adds a line for each: its time, and the first way's time
+// over it.
 func (o *options) rows(t *table, label any, ways ...way) [][]float64 {
 	all := o.times(ways...)
 	for i, w := range append(ways, way{name: again}) {

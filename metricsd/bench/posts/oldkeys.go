@@ -7,7 +7,7 @@ import (
 )
 
 // sortedKey makes the key in the first way of the second post: it sorts the tags, takes each once,
-// and hashes one after the other into the key. It returns these tags too.
+// and hashes one after the other into the key. It also returns these tags.
 func sortedKey(name, host string, tags []string) (uint64, []string) {
 	slices.Sort(tags)
 	tags = slices.Compact(tags)
@@ -24,7 +24,7 @@ const agentSlots = 512
 
 // An agentKeys is the way that the post arrives at, and the Agent has: the exclusive or of the
 // tags' hashes, each once. A set of 512 places with the hashes tells which were there; more tags
-// than places are sorted after all. It is written after the post and not the Agent's code.
+// than places are sorted after all. It follows the post and is not the Agent's code.
 type agentKeys struct {
 	seen   [agentSlots]uint64
 	hashes []uint64
@@ -60,8 +60,8 @@ func (g *agentKeys) byComparing(tags []string) (key uint64) {
 	return key
 }
 
-// bySet uses as many places as are needed for twice the tags, as long as there are enough. In the
-// set 0 is a free place, which the post's sketch of it does not speak of.
+// bySet uses twice as many places as there are tags, up to the set's size. In the set 0 marks a
+// free place; the post's sketch does not mention that.
 func (g *agentKeys) bySet(tags []string) (key uint64) {
 	size := 8
 	for size < 2*len(tags) && size < agentSlots {

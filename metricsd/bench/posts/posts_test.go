@@ -43,8 +43,8 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// TestWinsAndNothing checks that a way of half the work is found to be faster, and the same way is
-// not.
+// TestWinsAndNothing checks that a way with half of the work counts as faster, and that an equal
+// way does not.
 func TestWinsAndNothing(t *testing.T) {
 	o := &options{turns: 15, slice: 1}
 	spin := func(rounds int) func(int) {
@@ -73,8 +73,8 @@ func TestIntervals(t *testing.T) {
 	}
 }
 
-// TestTheAgentsWay compares its set with the definition, at all numbers of tags that it treats
-// differently, duplicates and a full set among them.
+// TestTheAgentsWay compares the Agent's set with the definition, for all numbers of tags that it
+// treats differently, with duplicates and a full set.
 func TestTheAgentsWay(t *testing.T) {
 	rng, g := rand.New(rand.NewPCG(1, 2)), new(agentKeys)
 	for _, n := range []int{0, 1, few, few + 1, 100, 255, 256, 257, agentSlots - 1, agentSlots, agentSlots + 1, 2000} {

@@ -28,7 +28,7 @@ func service(o *options, args []string) error {
 	if *bench == "" {
 		return errors.New("no benchmark; give -bench")
 	}
-	// Both programs are made before the turns: a build beside a measurement would be measured.
+	// Build both programs before the turns: a build beside a measurement would disturb it.
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		return err
@@ -44,7 +44,7 @@ func service(o *options, args []string) error {
 	}
 	names := []string{"before", "after", "before, again"}
 	all := make([][]float64, len(names))
-	// Old, new, old by turns: the two old rows are the same program, so their difference is the
+	// Run old, new, old in turns: the two old rows are the same program, so their difference is the
 	// noise.
 	for turn := range o.turns {
 		for i := range names {

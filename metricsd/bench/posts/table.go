@@ -13,7 +13,7 @@ type table struct {
 	Name    string   `json:"name"`
 	Columns []string `json:"columns"`
 	Rows    [][]any  `json:"rows"`
-	// Notes say what was checked besides.
+	// Notes list further checks.
 	Notes []string `json:"notes,omitempty"`
 }
 
@@ -78,7 +78,7 @@ type ratio struct {
 	High   float64 `json:"high"`
 }
 
-// ratioOf divides the turns of one way by those of another, turn by turn.
+// ratioOf divides the times of one way by those of another, turn by turn.
 func ratioOf(of, by []float64) ratio {
 	r := make([]float64, len(of))
 	for i := range r {

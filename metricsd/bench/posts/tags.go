@@ -10,8 +10,8 @@ import (
 	"github.com/beagle-go/beagle/simd"
 )
 
-// tags compares ways to see that a tag has its form already, with the tags that the load has, in
-// their order and shuffled series by series, and with longer ones.
+// tags compares ways to check that a tag is in its normal form: on the tags of the load, in their
+// order and shuffled series by series, and on longer ones.
 func tags(o *options, args []string) error {
 	if err := o.flags.Parse(args); err != nil {
 		return err
@@ -37,8 +37,8 @@ func tags(o *options, args []string) error {
 	return o.print(t)
 }
 
-// A tagLoad is the tags of 500 messages, series by series, and the count of those that were found
-// to have their form. Without the count the compiler could drop the questions.
+// A tagLoad is the tags of 500 messages, series by series, and the count of those found in normal
+// form. Without the count the compiler could remove the checks.
 type tagLoad struct {
 	series [][]string
 	mean   string // bytes a tag
@@ -80,7 +80,7 @@ func (l *tagLoad) each(is func(string) bool) func(n int) {
 	}
 }
 
-// bySeries looks at the bytes of a series at once, and at the rest of the form tag by tag.
+// bySeries checks the bytes of a series at once, and the rest of the form tag by tag.
 func (l *tagLoad) bySeries(n int) {
 	for i := 0; i < n; {
 		all := l.series[i%len(l.series)]
@@ -96,7 +96,7 @@ func (l *tagLoad) bySeries(n int) {
 	}
 }
 
-// byBytes looks at the bytes alone. A series counts as ten tags.
+// byBytes checks the bytes alone. A series counts as ten tags.
 func (l *tagLoad) byBytes(n int) {
 	for i := 0; i < n; i += 10 {
 		if simd.IndexInvalidTag(l.series[i%len(l.series)]) < 0 {
@@ -107,7 +107,7 @@ func (l *tagLoad) byBytes(n int) {
 
 func simdTag(t string) bool { return simd.TagValidString(t) && form(t) }
 
-// form is what a tag of valid bytes must fulfil besides.
+// form checks the rules that a tag of valid bytes must also meet.
 func form(t string) bool {
 	return len(t) > 0 && len(t) <= 200 && startsTag(t[0]) && t[len(t)-1] != '_' && !strings.Contains(t, "__")
 }

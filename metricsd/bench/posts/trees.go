@@ -10,7 +10,7 @@ import (
 	"github.com/tchap/go-patricia/v2/patricia"
 )
 
-// hierarchical returns names as metrics have them, in no order.
+// hierarchical returns names like those of metrics, in no order.
 func hierarchical(n int) []string {
 	services := []string{"checkout", "payments", "search", "catalog", "identity", "shipping", "pricing", "basket"}
 	parts := []string{"request.latency", "request.errors", "cache.hits", "db.query.time", "queue.depth"}
@@ -46,7 +46,7 @@ func trees(o *options, args []string) error {
 			"bytes a name, without its text"},
 	}
 	var entered, bytesOf []float64
-	// Growth is part of entering: a history that is empty after a restart pays it.
+	// Growth is part of entering: a history that is empty after a restart pays for it.
 	for _, s := range sets {
 		before := live()
 		entered = append(entered, cost(way{run: func(n int) {
@@ -54,8 +54,8 @@ func trees(o *options, args []string) error {
 				s.add(name)
 			}
 		}}, len(names)))
-		// The heap is measured with a full collection on both sides, so it holds the set alone; the
-		// names' text is there in every set.
+		// Collect garbage before and after, so that the difference is the set alone. The text of
+		// the names is there in every set.
 		bytesOf = append(bytesOf, float64(live()-before)/float64(len(names)))
 	}
 	found := 0

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// result is what was measured of one server.
+// result is the measurement of one server.
 type result struct {
 	kind    kind
 	server  *server
@@ -48,7 +48,7 @@ func show(r row, results []*result) {
 	}
 }
 
-// baseline returns what a server is compared with: of the same build.
+// baseline returns the server that a server is compared with: one of the same build.
 func baseline(results []*result, x *result) *result {
 	i := slices.IndexFunc(results, func(o *result) bool {
 		return o.kind.name == x.kind.baseline && o.kind.pgo == x.kind.pgo
@@ -64,7 +64,7 @@ func median(of []float64) float64 {
 	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }
 
-// interval returns where the median lies with 95 %, by drawing rounds anew.
+// interval returns the 95 % interval of the median, by drawing rounds anew.
 func interval(of []float64) (least, greatest float64) {
 	const draws = 4000
 	rng := rand.New(rand.NewPCG(3, 4))

@@ -16,14 +16,14 @@ import (
 	"github.com/beagle-go/beagle/metricsd/load"
 )
 
-// kind is a server that is measured.
+// kind is a kind of server to measure.
 type kind struct {
 	name, pgo, binary string
 	args              []string
-	baseline          string // the name of what its ratio is to
+	baseline          string // the name of the kind that its ratio refers to
 }
 
-// build makes the binaries of this tree and of a commit, unless they are in the directory keep.
+// build builds this tree and a commit, unless the binaries are in the directory keep.
 func build(keep, scratch, commit, pgo string, twice bool) ([]kind, error) {
 	old, now := filepath.Join(keep, "old-"+pgo), filepath.Join(keep, "new-"+pgo)
 	if _, err := os.Stat(old); err != nil {
@@ -105,17 +105,17 @@ func (s *server) stop() {
 	s.process.Wait()
 }
 
-// sample is what one turn came to.
+// sample is the result of one turn.
 type sample struct {
-	messages float64       // that were taken
-	dropped  float64       // the share that was not
+	messages float64       // messages that were taken
+	dropped  float64       // the share that was lost
 	cpu      time.Duration // of the server
 }
 
-// rest is how long a server has for what is on its way when its turn ends.
+// rest is the time that a server has for messages under way when its turn ends.
 const rest = 30 * time.Millisecond
 
-// turn sends for a while and returns what the server spent on it.
+// turn sends for a while and returns the server's processor time.
 func (s *server) turn(r row, packets *packets, d time.Duration) (sample, error) {
 	drops := s.drops()
 	began, err := s.cpu()
@@ -143,7 +143,7 @@ func (s *server) turn(r row, packets *packets, d time.Duration) (sample, error) 
 	return sample{messages: float64(messages) * (1 - lost), dropped: lost, cpu: ended - began}, err
 }
 
-// warm sends until all contexts are known, and known again.
+// warm sends until all contexts are known, and all lines.
 func (s *server) warm(r row, packets *packets, turn time.Duration) error {
 	for taken := 0.0; taken < 2*manyMessages; {
 		sample, err := s.turn(r, packets, turn)
@@ -189,7 +189,7 @@ func (s *server) drops() (n int) {
 	return n
 }
 
-// memory returns what the server has resident, in MB.
+// memory returns the server's resident memory in MB.
 func (s *server) memory() (mb int) {
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.process.Process.Pid))
 	if _, after, ok := strings.Cut(string(status), "VmRSS:"); ok {
@@ -226,9 +226,9 @@ func packetsOf(r row) (*packets, error) {
 }
 
 // randomTags returns messages with a tag that no other message has. The agent bounds the contexts
-// that come of them.
+// that they make.
 func randomTags() *packets {
-	shape := load.Shape{Contexts: 3000, Packet: 7000} // and what the tags add
+	shape := load.Shape{Contexts: 3000, Packet: 7000} // and the bytes that the tags add
 	p, g, n := new(packets), load.NewGenerator(shape, 0, 1), 0
 	for g.Totals().Messages < 4*manyMessages {
 		var data []byte

@@ -1,6 +1,6 @@
-// Command agent sends series and sketches by the code that the Datadog Agent sends them by: its
-// serializer, its compression and its forwarder, of the version in go.mod. It prints what it has
-// sent and goes on until its input ends, for the forwarder works in the background.
+// Command agent sends series and sketches by the Datadog Agent's own code: its serializer,
+// compression and forwarder, of the version in go.mod. It prints what it has sent and runs until
+// its input ends, since the forwarder works in the background.
 package main
 
 import (
@@ -27,7 +27,7 @@ import (
 	"github.com/DataDog/datadog-agent/pkg/util/quantile"
 )
 
-// Sent is what was sent of one metric, as the receiver is to have it.
+// Sent is what was sent of one metric, in the receiver's form.
 type Sent struct {
 	Metric, Host, Kind string
 	Tags               []string
@@ -39,7 +39,7 @@ type Sent struct {
 	Count              int64
 }
 
-// start is when the first point of each series was.
+// start is the time of the first point of each series.
 const start = 1_700_000_000
 
 type component struct{ model.ReaderWriter }

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Mount mounts a file system of the given size until the test ends. Where that is not allowed the
-// test is skipped.
+// Mount mounts a file system of the given size until the test ends. Where that is not allowed, it
+// skips the test.
 func Mount(t testing.TB, bytes string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -29,7 +29,7 @@ func Mount(t testing.TB, bytes string) (dir string) {
 	return dir
 }
 
-// FillBut does what [Fill] does, and leaves the given number of bytes free.
+// FillBut is [Fill], but leaves the given number of bytes free.
 func FillBut(t testing.TB, dir string, left int64) (room func()) {
 	t.Helper()
 	kept := filepath.Join(dir, "left")
@@ -43,7 +43,7 @@ func FillBut(t testing.TB, dir string, left int64) (room func()) {
 	return room
 }
 
-// Fill writes a file until the disk takes not one byte more. Room makes room again.
+// Fill writes a file until the disk takes no more bytes. The returned function makes room again.
 func Fill(t testing.TB, dir string) (room func()) {
 	t.Helper()
 	name := filepath.Join(dir, "filler")

@@ -26,18 +26,18 @@ import (
 	"maps"
 )
 
-// A Message is a published message with its place. Places of one partition grow, until its log
-// loses its end: then they go on from there.
+// A Message is a published message with its place. Places of one partition grow. When its log loses
+// its end they continue from there.
 type Message struct {
 	Partition int32
 	Place     int64
-	Mark      int64 // tells the message from another one at the same place; 0 for nothing
+	Mark      int64 // distinguishes messages with the same place; 0 for nothing
 	Data      []byte
 }
 
-// Note writes to places that a message was read. Its mark is beside its place, under the
-// complement of the partition: so both are kept together, and the reader that begins there can see
-// whether the log is the one that was read.
+// Note writes to places that a message was read. Its mark is beside its place, under the complement
+// of the partition: so the two are stored together, and a reader that begins there can see whether
+// this is the log that was read.
 func (m Message) Note(places map[int32]int64) {
 	places[m.Partition] = m.Place
 	if m.Mark != 0 {
@@ -49,17 +49,17 @@ func (m Message) Note(places map[int32]int64) {
 type Fill struct {
 	Messages int64
 	Bytes    int64 // 0 where the queue does not say
-	Bound    int64 // bytes; 0 for none of ours
+	Bound    int64 // bytes; 0 if the queue has no bound of ours
 }
 
-// Moves counts how often a queue was not as it had been read.
+// Moves counts how often a queue differed from the one that was read.
 type Moves struct {
 	EndLost uint64 // of a partition, by its disk
 	Removed uint64 // messages, before they were read
 	Anew    uint64 // Kafka's topic was deleted and made again
 }
 
-// ErrFull says that a queue takes no more, and has not kept the message.
+// ErrFull says that a queue takes no more messages, and has not kept this one.
 var ErrFull = errors.New("the queue is full")
 
 // A Bus is a queue.
@@ -69,11 +69,11 @@ type Bus interface {
 	// Read calls take with every message after the places, in each partition's order, until ctx is
 	// done or take fails. The places are those that were noted.
 	Read(ctx context.Context, after map[int32]int64, take func(Message) error) error
-	// Done says that messages up to the places are not needed any more.
+	// Done says that messages up to the places are no longer needed.
 	Done(ctx context.Context, read map[int32]int64) error
-	// Fill tells how much waits that is not done.
+	// Fill reports how much waits that is not done.
 	Fill(ctx context.Context) (Fill, error)
-	// Moves counts the times that reading could not go on right after what was read.
+	// Moves counts the times that a reading could not continue right after the last message.
 	Moves() Moves
 	Close() error
 }

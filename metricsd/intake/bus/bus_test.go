@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// openers open an empty queue of every sort that is built in, and open it again.
+// openers open an empty queue of every built-in kind, and open it again.
 var openers = map[string]func(t *testing.T) func() Bus{
 	"nats": func(t *testing.T) func() Bus {
 		dir := t.TempDir()
@@ -144,8 +144,8 @@ func TestAFullQueueSaysSo(t *testing.T) {
 	}
 }
 
-// TestPlacesOfAnotherStreamSayNothing checks that a queue whose files were removed begins anew; an
-// old place must not hide its messages.
+// TestPlacesOfAnotherStreamSayNothing checks that a queue whose files were removed begins anew, and
+// that an old place does not hide its messages.
 func TestPlacesOfAnotherStreamSayNothing(t *testing.T) {
 	old := opened(t)(OpenNATS(t.Context(), NATSOptions{Dir: t.TempDir(), Bytes: 1 << 20}))
 	publish(t, old, 0, 9)
@@ -159,9 +159,9 @@ func TestPlacesOfAnotherStreamSayNothing(t *testing.T) {
 	}
 }
 
-// TestAStreamLosesItsEnd restores the embedded queue's files from a copy that lacks what was read
-// last, as a power cut may. New messages then have numbers that were read before. All of them must
-// be read, and none removed because of the old places.
+// TestAStreamLosesItsEnd restores the embedded queue's files from a copy without the last messages
+// that were read, as a power cut may. New messages then get numbers that were read before. All of
+// them must be read, and none removed because of the old places.
 func TestAStreamLosesItsEnd(t *testing.T) {
 	o := NATSOptions{Dir: t.TempDir(), Bytes: 1 << 20}
 	copied := t.TempDir()

@@ -13,8 +13,8 @@ import (
 	"github.com/beagle-go/beagle/metricsd/disk/disktest"
 )
 
-// TestAFullDisk fills the disk under the embedded queue: with a reserve it takes
-// messages again when there is room, and what it took before is there.
+// TestAFullDisk fills the disk under the embedded queue. With a reserve the queue takes messages
+// again when there is room, and still has the earlier ones.
 func TestAFullDisk(t *testing.T) {
 	dir := disktest.Mount(t, "64m")
 	b := opened(t)(OpenNATS(t.Context(), NATSOptions{Dir: dir, Bytes: 32 << 20, Reserve: 8 << 20}))
@@ -34,9 +34,9 @@ func TestAFullDisk(t *testing.T) {
 	}
 }
 
-// TestADiskThatFillsInTheMidstOfAWrite has no reserve, so that writes meet the disk's end, again
-// and again. Each time the queue is closed, says why, and is open again when there is room; its
-// reader notices nothing, and all that was acknowledged is read.
+// TestADiskThatFillsInTheMidstOfAWrite has no reserve, so that writes repeatedly meet the disk's
+// end. Each time the queue closes, says why, and reopens when there is room. Its reader notices
+// nothing, and reads everything that was acknowledged.
 func TestADiskThatFillsInTheMidstOfAWrite(t *testing.T) {
 	dir := disktest.Mount(t, "64m")
 	b := opened(t)(OpenNATS(t.Context(), NATSOptions{Dir: dir, Bytes: 48 << 20})).(*natsBus)

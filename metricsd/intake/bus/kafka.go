@@ -33,16 +33,16 @@ type kafkaBus struct {
 	moves Moves
 }
 
-// Brokers may be away for long. Nothing waits that long: the intake asks senders to retry later,
-// the processor goes on, and the page says that brokers are away.
+// Brokers may be down for long. Nothing waits that long: the intake asks senders to retry later,
+// the processor goes on, and the page says that the brokers are down.
 const (
 	publishWithin = 5 * time.Second // as JetStream's client does
 	tellWithin    = 2 * time.Second // for figures that only people read
-	startWithin   = time.Minute     // brokers that are away just when reading starts
+	startWithin   = time.Minute     // for brokers that are down when reading starts
 )
 
-// batchBytes is the longest batch that is sent: one message of the longest, and what Kafka
-// puts around it.
+// batchBytes is the length of the longest batch: one message of the longest, and the bytes that
+// Kafka adds.
 const batchBytes = MaxMessage + 1<<10
 
 // OpenKafka connects to brokers and makes the topic if there is none.
@@ -50,8 +50,8 @@ func OpenKafka(ctx context.Context, o KafkaOptions) (Bus, error) {
 	client, err := kgo.NewClient(kgo.SeedBrokers(o.Brokers...), kgo.DefaultProduceTopic(o.Topic),
 		kgo.ProducerBatchMaxBytes(batchBytes),
 		kgo.ProducerBatchCompression(kgo.NoCompression()), // messages are compressed already
-		// A message whose sender has given up is dropped. It may be in the topic nevertheless,
-		// and come twice: its parcels have IDs, and each is counted once.
+		// A message whose sender has given up is dropped. It may be in the topic nevertheless, and
+		// come twice: its parcels have IDs, and each is counted once.
 		kgo.AllowIdempotentProduceCancellation())
 	if err != nil {
 		return nil, fmt.Errorf("kafka %q: %w", o.Brokers, err)
@@ -69,7 +69,7 @@ func OpenKafka(ctx context.Context, o KafkaOptions) (Bus, error) {
 // is less than a message may have.
 const maxMessageBytes = "max.message.bytes"
 
-// topic sees to it that there is a topic that takes all messages.
+// topic makes the topic unless it exists, and checks that it takes all messages.
 func (b *kafkaBus) topic(ctx context.Context) error {
 	name := b.options.Topic
 	details, err := b.admin.ListTopics(ctx, name)
@@ -81,7 +81,7 @@ func (b *kafkaBus) topic(ctx context.Context) error {
 	}
 	_, err = b.admin.CreateTopic(ctx, b.options.Partitions, b.options.Replicas,
 		map[string]*string{maxMessageBytes: kadm.StringPtr(strconv.Itoa(batchBytes))}, name)
-	if errors.Is(err, kerr.TopicAlreadyExists) { // another process made it just now
+	if errors.Is(err, kerr.TopicAlreadyExists) { // another process has just made it
 		return b.checkTopic(ctx)
 	}
 	return err
@@ -90,8 +90,8 @@ func (b *kafkaBus) topic(ctx context.Context) error {
 // unfit is a fault of a topic that would refuse messages.
 type unfit struct{ error }
 
-// checkTopic refuses a topic that would refuse messages: their senders would send them for
-// ever. Where the topic's settings may not be read it is taken as it is.
+// checkTopic refuses a topic that would refuse messages: their senders would repeat them for ever.
+// Where the topic's settings may not be read it accepts the topic.
 func (b *kafkaBus) checkTopic(ctx context.Context) error {
 	all, err := b.admin.DescribeTopicConfigs(ctx, b.options.Topic)
 	if err != nil {
@@ -119,7 +119,7 @@ func (b *kafkaBus) Publish(ctx context.Context, data []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, publishWithin)
 	defer cancel()
 	err := b.client.ProduceSync(ctx, &kgo.Record{Value: data}).FirstErr()
-	// made anew, it may be: the client stays with the old one until it forgets that
+	// the topic may be new: this client uses the old one until it forgets it
 	if errors.Is(err, kerr.UnknownTopicID) || errors.Is(err, kerr.UnknownTopicOrPartition) {
 		b.client.PurgeTopicsFromProducing(b.options.Topic)
 	}

@@ -21,8 +21,8 @@ type topicLog struct {
 	partitions int32
 }
 
-// key returns the number under which a partition's place is kept. Those of one topic follow each
-// other; one that was made anew under the same name has others.
+// key returns the number under which a partition's place is stored. The keys of one topic follow
+// each other; a topic that was made anew under the same name has others.
 func (l topicLog) key(partition int32) int32 {
 	return int32((uint32(l.first) + uint32(partition)) & math.MaxInt32)
 }
@@ -32,8 +32,8 @@ func (l topicLog) partition(key int32) (int32, bool) {
 	return p, key >= 0 && p < l.partitions
 }
 
-// adopt says whether places of this log are known, and whether any have marks. Those without
-// were kept by a metricsd that took the partition's number itself for the key.
+// adopt reports whether places of this log are known, and whether any have marks. Places without
+// marks come from a metricsd that took the partition's number itself for the key.
 func (l topicLog) adopt(places map[int32]int64) (known, marked bool) {
 	for key := range places {
 		_, own := l.partition(key)
@@ -50,8 +50,8 @@ func (l topicLog) adopt(places map[int32]int64) (known, marked bool) {
 	return known, marked
 }
 
-// findLog asks until there is an answer: a topic that was just made is not known to all
-// brokers at once, and they may be away just now.
+// findLog asks until there is an answer: not all brokers know a new topic at once, and they may be
+// down just now.
 func findLog(ctx context.Context, brokers *kadm.Client, name string, within time.Duration) (l topicLog, _ error) {
 	err := patiently(ctx, within, func() error {
 		details, err := brokers.ListTopics(ctx, name)
@@ -77,8 +77,8 @@ func findLog(ctx context.Context, brokers *kadm.Client, name string, within time
 // forever is the wait for brokers that were there before.
 const forever = time.Duration(math.MaxInt64)
 
-// patiently asks brokers until they answer, or until the given time is over. It gives up earlier,
-// as at the start, after an error that will not go away.
+// patiently asks brokers until they answer, or until the given time is over. With an error that
+// will not go away it gives up early, as at the start.
 func patiently(ctx context.Context, within time.Duration, ask func() error) error {
 	for began := time.Now(); ; {
 		err := ask()
@@ -94,8 +94,8 @@ func patiently(ctx context.Context, within time.Duration, ask func() error) erro
 	}
 }
 
-// answered says that an error is a broker's answer, which stays: of a topic that is not there
-// too, though it may just have been deleted to be made again.
+// answered reports whether an error is a broker's lasting answer. An unknown topic is not: it may
+// just have been deleted to be made again.
 func answered(err error) bool {
 	is := (*kerr.Error)(nil)
 	return errors.As(err, &is) && (!is.Retriable || is == kerr.UnknownTopicOrPartition)
@@ -115,8 +115,8 @@ func (b *kafkaBus) listed(all kadm.ListedOffsets, err error) func(partition int3
 	}
 }
 
-// epochEnd returns the offset at which a leader's epoch has ended, and very large where the broker
-// does not know.
+// epochEnd returns the offset at which a leader's epoch ended, and a very large one if the broker
+// does not know it.
 func (b *kafkaBus) epochEnd(ctx context.Context, partition, epoch int32) (int64, error) {
 	if epoch < 0 {
 		return math.MaxInt64, nil

@@ -7,8 +7,7 @@ import (
 	"errors"
 )
 
-// OpenKafka fails: this program was built without a client for Kafka, which takes a tenth of the
-// time that building takes.
+// OpenKafka fails: this program was built without a client for Kafka.
 func OpenKafka(context.Context, KafkaOptions) (Bus, error) {
 	return nil, errors.New("this metricsd was built with the tag embedded, without Kafka; " +
 		"build it without the tag, or leave intake.queue.kafka out")

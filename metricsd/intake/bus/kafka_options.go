@@ -6,7 +6,7 @@ import "log/slog"
 type KafkaOptions struct {
 	Brokers    []string
 	Topic      string
-	Partitions int32 // of the topic, when it has to be made
+	Partitions int32 // of the topic, if it must be made
 	Replicas   int16
-	Log        *slog.Logger // gets a line when the topic is not as it was read; nil for no log
+	Log        *slog.Logger // logs a topic that differs from the one that was read; nil for no log
 }

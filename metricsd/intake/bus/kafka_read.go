@@ -13,9 +13,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// Kafka's log is not always as it was left. Three things happen to it, and each has its own place
-// to go on from. Nothing may be left out, and little read twice: parcels are known by their
-// IDs, but only the last million.
+// Kafka's log may have changed since it was read, in three ways. Each has its own place to continue
+// from. A reading must skip nothing, and repeat little: only the last million parcels are known by
+// their IDs.
 //
 //   - Retention removed unread messages. The others were not read either: go on at the start.
 //   - A broker lost the log's end, in a crash or because its disk was restored from an older
@@ -34,7 +34,7 @@ func (b *kafkaBus) Moves() Moves {
 	return b.moves
 }
 
-// moved counts, and tells the operator.
+// moved counts a change of the log, and logs it for the operator.
 func (b *kafkaBus) moved(what func(*Moves) *uint64, says string, args ...any) {
 	b.mu.Lock()
 	*what(&b.moves)++
@@ -42,7 +42,7 @@ func (b *kafkaBus) moved(what func(*Moves) *uint64, says string, args ...any) {
 	b.options.Log.Warn(says, append([]any{"topic", b.options.Topic}, args...)...)
 }
 
-// errAgain ends one reading for another, from the places that were noted.
+// errAgain ends a reading, so that another begins from the noted places.
 var errAgain = errors.New("the topic is read anew")
 
 // A kafkaReading is one client's reading of the topic.
@@ -64,11 +64,11 @@ func (b *kafkaBus) Read(ctx context.Context, after map[int32]int64, take func(Me
 	}
 }
 
-// read reads until reading has to begin anew. within bounds the time that brokers may be away at
+// read reads until reading has to begin anew. within bounds the time that brokers may be down at
 // its start.
 func (r *kafkaReading) read(ctx context.Context, within time.Duration) error {
 	client, err := kgo.NewClient(kgo.SeedBrokers(r.options.Brokers...),
-		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart())) // never further on; what comes from there is looked at
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart())) // never further on; the messages from there are checked
 	if err != nil {
 		return fmt.Errorf("kafka: %w", err)
 	}
@@ -94,7 +94,7 @@ func (r *kafkaReading) read(ctx context.Context, within time.Duration) error {
 	}
 }
 
-// open finds the log and what was read of it.
+// open finds the log and the places up to which it was read.
 func (r *kafkaReading) open(ctx context.Context, brokers *kadm.Client, within time.Duration) (err error) {
 	if r.log, err = findLog(ctx, brokers, r.options.Topic, within); err != nil {
 		return err
@@ -127,7 +127,7 @@ func (r *kafkaReading) starts() map[int32]kgo.Offset {
 	return from
 }
 
-// judge returns the first error that does not pass: brokers that are away come back.
+// judge returns the first lasting error: brokers that are down come back.
 func (r *kafkaReading) judge(ctx context.Context, fetched kgo.Fetches) error {
 	for _, e := range fetched.Errors() {
 		switch lost := (*kgo.ErrDataLoss)(nil); {
@@ -142,7 +142,7 @@ func (r *kafkaReading) judge(ctx context.Context, fetched kgo.Fetches) error {
 	return nil
 }
 
-// record hands on a record, if it comes after the one that was read last.
+// record hands on a record, if it comes after the last one that was read.
 func (r *kafkaReading) record(ctx context.Context, is *kgo.Record) error {
 	m := Message{r.log.key(is.Partition), is.Offset, markOf(is), is.Value}
 	if last, ok := r.places[m.Partition]; ok {
@@ -167,7 +167,7 @@ func (r *kafkaReading) record(ctx context.Context, is *kgo.Record) error {
 	return nil
 }
 
-// part goes back to where a partition's log parts from the one that was read.
+// part goes back to the point where a partition's log parts from the one that was read.
 func (r *kafkaReading) part(ctx context.Context, partition int32) error {
 	key := r.log.key(partition)
 	last, ok := r.places[key]
@@ -223,5 +223,5 @@ func (b *kafkaBus) parting(ctx context.Context, partition int32, last, mark int6
 	return max(start, min(from, last, later, ended)), nil
 }
 
-// clocksDiffer bounds how far clocks may have been set back before a message can be missed.
+// clocksDiffer bounds how far clocks may have been set back without a message being missed.
 const clocksDiffer = 10 * time.Minute

@@ -20,7 +20,7 @@ import (
 	"github.com/beagle-go/beagle/metricsd/intake/bus/kafkatest"
 )
 
-// brokers are a broker of Kafka's protocol in this process, spoken to over TCP, and Apache's.
+// brokers are a broker of Kafka's protocol in this process, reached over TCP, and Apache's.
 var brokers = map[string]func(*testing.T) string{
 	"kafka": func(t *testing.T) string {
 		cluster, err := kfake.NewCluster(kfake.NumBrokers(1))
@@ -50,7 +50,7 @@ func openTopic(t *testing.T, address string) *kafkaBus {
 	return b
 }
 
-// minuteByMinute publishes texts as if one a minute had come, the last an hour ago.
+// minuteByMinute publishes texts as if one had come each minute, the last an hour ago.
 func minuteByMinute(t *testing.T, b *kafkaBus, from, to, last int) {
 	t.Helper()
 	for i, s := range texts(from, to) {
@@ -62,7 +62,7 @@ func minuteByMinute(t *testing.T, b *kafkaBus, from, to, last int) {
 	}
 }
 
-// publishInTime publishes texts, each again until it is taken.
+// publishInTime publishes texts, and repeats each until it is taken.
 func publishInTime(t *testing.T, b *kafkaBus, from, to int) {
 	t.Helper()
 	for _, s := range texts(from, to) {
@@ -108,9 +108,9 @@ func fortyMinutes(t *testing.T, broker *kafkatest.Server) *kafkaBus {
 }
 
 // TestKafkaLosesTheLogsEnd restores the broker's disk from a copy that lacks the last eleven
-// messages, and publishes less than was lost, or more. Each of these must be read, though another
-// was read at its place, and of the old ones those of the last ten minutes before the last. Each
-// number starts a broker; with -short it tries one, drawn anew each time.
+// messages, and publishes fewer than were lost, or more. Each of these must be read, though another
+// was read at its place. Of the old messages, those of the last ten minutes before the last one are
+// read again. Each number starts a broker; with -short it tries one number, drawn anew each time.
 func TestKafkaLosesTheLogsEnd(t *testing.T) {
 	broker := kafkatest.Start(t)
 	b := fortyMinutes(t, broker)
@@ -135,9 +135,9 @@ func TestKafkaLosesTheLogsEnd(t *testing.T) {
 	}
 }
 
-// TestKafkaLosesTheLogsEndAndTheTime restores the topic's directory alone, so that the broker goes
-// on counting its epochs, and publishes with a clock that was set back by hours. The epochs tell
-// where the log parts; above, where they begin anew with the copy, the time does.
+// TestKafkaLosesTheLogsEndAndTheTime restores the topic's directory alone, so that the broker
+// continues its epochs, and publishes with a clock that was set back by hours. The epochs show
+// where the log parts. In the test above, where they begin anew with the copy, the time does.
 func TestKafkaLosesTheLogsEndAndTheTime(t *testing.T) {
 	broker := kafkatest.Start(t)
 	b := fortyMinutes(t, broker)
@@ -154,7 +154,7 @@ func TestKafkaLosesTheLogsEndAndTheTime(t *testing.T) {
 }
 
 // TestKafkaLosesTheLogsEndWhileItIsRead does the same under a reader, which has read other messages
-// where the new ones stand.
+// at the places of the new ones.
 func TestKafkaLosesTheLogsEndWhileItIsRead(t *testing.T) {
 	broker := kafkatest.Start(t)
 	b := fortyMinutes(t, broker)
@@ -169,8 +169,8 @@ func TestKafkaLosesTheLogsEndWhileItIsRead(t *testing.T) {
 	}
 }
 
-// TestKafkaTopicMadeAnew deletes the topic and makes it again, under a reader and between two: all
-// of the new one is read.
+// TestKafkaTopicMadeAnew deletes the topic and makes it again, under a reader and between two
+// readers: all of the new topic is read.
 func TestKafkaTopicMadeAnew(t *testing.T) {
 	for name, start := range brokers {
 		t.Run(name, func(t *testing.T) {
@@ -216,7 +216,7 @@ func makeAnew(t *testing.T, b *kafkaBus) {
 	openTopic(t, b.options.Brokers[0])
 }
 
-// TestKafkaRemovesUnread moves the log's start over messages that were not read: reading goes on
+// TestKafkaRemovesUnread moves the log's start over messages that were not read. Reading continues
 // there, and the log says so.
 func TestKafkaRemovesUnread(t *testing.T) {
 	for name, start := range brokers {
@@ -283,7 +283,7 @@ func TestKeysOfPartitions(t *testing.T) {
 	}
 }
 
-// TestPatience asks brokers that are away, that answer late and whose answer is no use.
+// TestPatience asks brokers that are down, that answer late and whose answer is no use.
 func TestPatience(t *testing.T) {
 	away := errors.New("connection refused")
 	for what, c := range map[string]struct {
@@ -317,8 +317,8 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// TestKafkaTopicMadeAnewTooSmall makes the topic again so that it refuses long messages: reading
-// ends with the remedy, as it does at the start.
+// TestKafkaTopicMadeAnewTooSmall makes the topic again so that it refuses long messages. Reading
+// ends with the remedy, as at the start.
 func TestKafkaTopicMadeAnewTooSmall(t *testing.T) {
 	b := openTopic(t, brokers["kafka"](t))
 	publish(t, b, 0, 3)

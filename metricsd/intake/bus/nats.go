@@ -23,7 +23,7 @@ type NATSOptions struct {
 	// If a write meets the disk's end nevertheless, the server takes nothing more, and is opened
 	// again when so much is free.
 	Reserve int64
-	Log     *slog.Logger // gets a line about that; nil for no log
+	Log     *slog.Logger // logs that; nil for no log
 }
 
 type natsBus struct {
@@ -33,10 +33,10 @@ type natsBus struct {
 	keeper  sync.WaitGroup
 
 	mu       sync.Mutex
-	open     *natsServer // nil while it is closed after a write that failed
+	open     *natsServer // nil while the server is closed after a failed write
 	reopened uint64
 	begun    *natsServer // that is read; Done may remove its messages
-	lost     [2]int64    // place and mark that were read of what the stream has lost
+	lost     [2]int64    // lost messages: the place and mark up to which they were read
 	moves    Moves
 }
 
@@ -53,7 +53,7 @@ func OpenNATS(ctx context.Context, o NATSOptions) (Bus, error) {
 	return b, nil
 }
 
-// keep opens the server again after each write that failed.
+// keep reopens the server after each failed write.
 func (b *natsBus) keep() {
 	for {
 		b.mu.Lock()
@@ -90,7 +90,7 @@ const roomToOpen = 4 << 20
 func (b *natsBus) room() error { return disk.Room(b.options.Dir, max(b.options.Reserve, roomToOpen)) }
 
 // reopen waits for room, as the index's ballast does, and starts a server; nil at the end. The
-// write may have failed for another reason, and the next one may: hence the second.
+// write may have failed for another reason, and the next one may too: so it waits a second.
 func (b *natsBus) reopen() *natsServer {
 	for wait := time.Second; ; wait = 50 * time.Millisecond {
 		select {
@@ -109,7 +109,7 @@ func (b *natsBus) reopen() *natsServer {
 	}
 }
 
-// Reopened returns how often the server was opened again after a failed write.
+// Reopened returns how often the server was reopened after a failed write.
 func (b *natsBus) Reopened() uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -126,7 +126,7 @@ func (b *natsBus) Moves() Moves {
 var errClosed = errors.New("queue: a write to the disk failed; the embedded server is being opened again, what was " +
 	"acknowledged is kept")
 
-// server returns the open one.
+// server returns the open server.
 func (b *natsBus) server() (*natsServer, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -158,7 +158,7 @@ func (b *natsBus) Publish(ctx context.Context, data []byte) error {
 	return verdict(err)
 }
 
-// verdict says what an answer of JetStream means.
+// verdict translates an answer of JetStream.
 func verdict(err error) error {
 	var refused *jetstream.APIError
 	if errors.As(err, &refused) && (refused.ErrorCode == full || refused.ErrorCode == noRoom) {
@@ -230,8 +230,8 @@ func (b *natsBus) readOne(ctx context.Context, s *natsServer, places map[int32]i
 	return s.read(ctx, uint64(from), take)
 }
 
-// Done implements [Bus]. Places of another stream, or of an end that is lost, say nothing about the
-// messages that have the numbers now.
+// Done implements [Bus]. It ignores places of another stream, or of a lost end: they say nothing
+// about the messages that have these numbers now.
 func (b *natsBus) Done(ctx context.Context, read map[int32]int64) error {
 	s, err := b.server()
 	if err != nil {

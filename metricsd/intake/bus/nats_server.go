@@ -19,8 +19,8 @@ const (
 	subject    = "metricsd.series"
 )
 
-// A natsServer is the server in this process, until a write to the disk fails: then it answers
-// no message any more, and another has to be started.
+// A natsServer is the server in this process, until a write to the disk fails. Then it answers no
+// more messages, and another one has to start.
 type natsServer struct {
 	server    *server.Server
 	conn      *nats.Conn
@@ -31,9 +31,9 @@ type natsServer struct {
 	fail      func()        // closes it
 }
 
-// startNATS starts a server within this process that no socket leads to. The store gets a quarter
-// more than the stream may hold, for the server's own files: a stream that is full must be what
-// refuses.
+// startNATS starts a server within this process that listens on no socket. The store gets a quarter
+// more room than the stream may use, for the server's own files, so that a full stream refuses
+// messages first.
 func startNATS(ctx context.Context, o NATSOptions) (*natsServer, error) {
 	in, err := server.NewServer(&server.Options{
 		ServerName: "metricsd", DontListen: true, NoSigs: true,
@@ -44,7 +44,7 @@ func startNATS(ctx context.Context, o NATSOptions) (*natsServer, error) {
 		return nil, err
 	}
 	s := &natsServer{server: in, broken: make(chan struct{})}
-	// The server says that its disk is full in its log alone, so the log is read for it.
+	// The server reports a full disk only in its log, so read the log.
 	s.fail = sync.OnceFunc(func() { close(s.broken) })
 	in.SetLogger(natsLog{s.fail}, false, false)
 	in.Start()
@@ -61,8 +61,8 @@ func startNATS(ctx context.Context, o NATSOptions) (*natsServer, error) {
 	return s, nil
 }
 
-// open connects and makes the stream, or takes the one on disk. Full, it refuses what is new,
-// since somebody counts on what is old.
+// open connects, and makes the stream or takes the one on disk. A full stream refuses new messages,
+// since somebody counts on the old ones.
 func (s *natsServer) open(ctx context.Context, o NATSOptions) (err error) {
 	if s.conn, err = nats.Connect("", nats.InProcessServer(s.server), nats.MaxReconnects(-1)); err != nil {
 		return err
@@ -77,14 +77,14 @@ func (s *natsServer) open(ctx context.Context, o NATSOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	// Sequence numbers begin anew with a new stream. Its birth is its partition, so that places
-	// in an old stream, whose files were removed, say nothing about this one.
+	// Sequence numbers begin anew with a new stream. Its creation time is its partition, so that
+	// places in an old stream, whose files were removed, say nothing about this one.
 	born := s.stream.CachedInfo().Created.UTC().Format(time.RFC3339Nano)
 	s.partition = int32(crc32.ChecksumIEEE([]byte(born)) >> 1)
 	return nil
 }
 
-// stop ends the server; false when it cannot end and was given up.
+// stop ends the server; it returns false for a server that cannot end and was abandoned.
 func (s *natsServer) stop() (ended bool) {
 	if s.conn != nil {
 		s.conn.Close()
@@ -107,7 +107,7 @@ func (s *natsServer) stop() (ended bool) {
 	}
 }
 
-// failed says that a write has failed.
+// failed reports that a write has failed.
 func (s *natsServer) failed() bool {
 	select {
 	case <-s.broken:
@@ -117,8 +117,8 @@ func (s *natsServer) failed() bool {
 	}
 }
 
-// natsLog listens to the server's log. After a failed write the server never answers a message of
-// that stream again, and only its log says so, or not even that: see [stuck].
+// natsLog reads the server's log. After a failed write the server never answers a message of that
+// stream again. Only its log says so, and sometimes not even that: see [stuck].
 type natsLog struct{ fail func() }
 
 func (l natsLog) Errorf(format string, args ...any) {
@@ -133,8 +133,8 @@ func (l natsLog) Fatalf(string, ...any)  {}
 func (l natsLog) Debugf(string, ...any)  {}
 func (l natsLog) Tracef(string, ...any)  {}
 
-// behind returns the number from which to read on after a place. A stream may have lost its end,
-// and newer messages have numbers under which others were read. Counted messages are removed, so
+// behind returns the number from which to continue reading after a place. A stream may have lost
+// its end, and newer messages have numbers that were read before. Counted messages are removed, so
 // the stream holds few others, and all are read.
 func (s *natsServer) behind(ctx context.Context, place, mark int64) (int64, error) {
 	if place <= 0 {
@@ -167,8 +167,8 @@ func (s *natsServer) read(ctx context.Context, from uint64, take func(Message) e
 	if err != nil {
 		return fmt.Errorf("queue: %w", err)
 	}
-	// Next has no context that ends it while nothing comes; stopping the messages does, for the
-	// caller's end and for a server that broke.
+	// Next has no context that ends it while nothing comes. Stopping the messages ends it, when the
+	// caller ends or a server broke.
 	defer context.AfterFunc(ctx, messages.Stop)()
 	defer messages.Stop()
 	ended := make(chan struct{})
@@ -182,7 +182,7 @@ func (s *natsServer) read(ctx context.Context, from uint64, take func(Message) e
 	}()
 	for {
 		m, err := messages.Next()
-		// Which of the two it was is asked before the error, which is the same for both.
+		// Ask which of the two it was before looking at the error, which is the same for both.
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

@@ -12,25 +12,26 @@ import (
 	"github.com/beagle-go/beagle/metricsd/disk"
 )
 
-// lockedOut is what the stacks of a stuck server hold. Its store locks itself out when a purge
-// meets the disk's end, as of nats-server 2.15.2: compactLocked holds the store's lock and calls
-// flushPendingMsgs, which after half a write calls rebuildState, which waits for that lock. From
-// then on nothing that asks the stream is answered, nothing is logged, and a shutdown never ends.
+// lockedOut are the functions on the stacks of a stuck server. Its store locks itself out when a
+// purge meets the disk's end, as of nats-server 2.15.2: compactLocked holds the store's lock and
+// calls flushPendingMsgs, which after half a write calls rebuildState, which waits for that lock.
+// From then on nothing that asks the stream is answered, nothing is logged, and a shutdown never
+// ends.
 var lockedOut = [][]byte{[]byte("server.(*fileStore).rebuildState("), []byte("server.(*fileStore).compactLocked(")}
 
-// given are the goroutines of servers that were given up: they stay.
+// given are the goroutines of abandoned servers: they stay.
 var given = struct {
 	sync.Mutex
 	up map[string]bool
 }{up: map[string]bool{}}
 
-// stuck reports whether a server of this process has locked itself out. The stacks prove it, as no
-// silence would: a server that is only slow must not be given up, since it would go on writing to
-// the files of the next one.
+// stuck reports whether a server of this process has locked itself out. The stacks prove it, which
+// silence would not. A server that is only slow must not be abandoned, since it would go on writing
+// to the files of the next one.
 func stuck() bool { return len(stuckOnes()) > 0 }
 
-// giveUp does what stuck does, once for every time it happens. Goroutines that it leaves behind
-// write no more: all writing needs the lock. It keeps a store's memory until the process ends.
+// giveUp is stuck, but reports each case once. The goroutines that stay write no more: all writing
+// needs the lock. They keep a store's memory until the process ends.
 func giveUp() bool {
 	found := stuckOnes()
 	given.Lock()
@@ -44,7 +45,7 @@ func giveUp() bool {
 	return false
 }
 
-// stuckOnes returns the goroutines that wait for themselves, without those given up.
+// stuckOnes returns the goroutines that wait for themselves, without abandoned ones.
 func stuckOnes() (found []string) {
 	var stacks bytes.Buffer
 	if err := pprof.Lookup("goroutine").WriteTo(&stacks, 2); err != nil {
@@ -64,8 +65,8 @@ func stuckOnes() (found []string) {
 	return found
 }
 
-// broke reports whether a server has to be opened again after an answer. No answer while the
-// disk is full is taken for a write that failed, too.
+// broke reports whether a server must be reopened after an answer. No answer while the disk is full
+// counts as a failed write, too.
 func (b *natsBus) broke(ctx context.Context, s *natsServer, err error) bool {
 	silent := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout)
 	if silent && (stuck() || ctx.Err() == nil && disk.Room(b.options.Dir, roomToOpen) != nil) {

@@ -10,13 +10,13 @@ import (
 	"github.com/beagle-go/beagle/metricsd/disk/disktest"
 )
 
-// stick has the removal of what was read meet the disk's end: the server stops in the midst of
+// stick lets the removal of read messages meet the disk's end. The server stops in the middle of
 // it, and answers nothing.
 func stick(t *testing.T) (b *natsBus, places map[int32]int64, o NATSOptions, room func()) {
 	o = NATSOptions{Dir: disktest.Mount(t, "64m"), Bytes: 48 << 20}
 	b = opened(t)(OpenNATS(t.Context(), o)).(*natsBus)
 	publish(t, b, 0, 500)
-	_, places = readAll(t, b, nil, 400) // of what is removed the server writes more than a page
+	_, places = readAll(t, b, nil, 400) // removing them, the server writes more than a page
 	room = disktest.Fill(t, o.Dir)
 	if err := b.Done(t.Context(), places); err == nil {
 		t.Error("what was read was removed: the disk is not full, and the test shows nothing")
@@ -24,8 +24,8 @@ func stick(t *testing.T) (b *natsBus, places map[int32]int64, o NATSOptions, roo
 	return b, places, o, room
 }
 
-// TestARemovalThatMeetsTheDisksEnd does so without a reserve: senders learn that room must be made,
-// and when there is some, the queue is open again and holds what was not read.
+// TestARemovalThatMeetsTheDisksEnd does that without a reserve. Senders are asked to make room.
+// When there is some, the queue reopens and holds the messages that were not read.
 func TestARemovalThatMeetsTheDisksEnd(t *testing.T) {
 	b, places, _, room := stick(t)
 	defer b.Close()
@@ -46,7 +46,7 @@ func TestARemovalThatMeetsTheDisksEnd(t *testing.T) {
 	}
 }
 
-// TestAStuckQueueIsClosed closes it and opens it with room again.
+// TestAStuckQueueIsClosed closes a stuck queue and reopens it with room.
 func TestAStuckQueueIsClosed(t *testing.T) {
 	b, places, o, room := stick(t)
 	if err := b.Close(); err != nil {

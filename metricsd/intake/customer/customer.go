@@ -26,16 +26,18 @@ import (
 	"strings"
 )
 
-// Default is how people write the customer that there is without a key file; programs write "".
+// Default is the name by which people call the only customer of an intake without a key file;
+// programs write "".
 const Default = "default"
 
 const (
-	// Most bounds the customers of a file. Each has its directories of names and its metrics.
+	// Most bounds the customers of a file. Each has its own directories of names and its own
+	// metrics.
 	Most = 10_000
 	// maxKeys bounds the keys of a file.
 	maxKeys = 4 * Most
-	// leastKey and longestKey bound the bytes of a key. Datadog's have 32. Of shorter ones a digest
-	// or a fingerprint would give away too much.
+	// leastKey and longestKey bound the bytes of a key. Datadog's have 32. A digest or a
+	// fingerprint would reveal too much of a shorter one.
 	leastKey, longestKey = 16, 200
 	maxName              = 64
 	maxFile              = 16 << 20
@@ -127,7 +129,8 @@ func words(line string) []string {
 	return fields
 }
 
-// valid reports whether a name may be a customer's: it goes into keys of stores, labels and URLs.
+// valid reports whether a name may be a customer's: it becomes part of keys of stores, labels and
+// URLs.
 func valid(name string) bool {
 	for i, c := range []byte(name) {
 		plain := 'a' <= c && c <= 'z' || '0' <= c && c <= '9'
@@ -154,8 +157,8 @@ func digestOf(word string) (digest [sha256.Size]byte, err error) {
 	return sha256.Sum256([]byte(word)), nil
 }
 
-// Of returns the customer of a key; the default customer is "". How long it takes says nothing of
-// the keys that there are, since it compares digests.
+// Of returns the customer of a key; the default customer is "". It compares digests, so its time
+// reveals nothing about the keys.
 func (k *Keys) Of(key string) (customer string, known bool) {
 	customer, known = k.of[sha256.Sum256([]byte(key))]
 	return customer, known
@@ -164,7 +167,7 @@ func (k *Keys) Of(key string) (customer string, known bool) {
 // Names returns the customers, sorted; the default customer is "".
 func (k *Keys) Names() []string { return slices.Clone(k.names) }
 
-// Fingerprint names a key in a log: eight digits of its digest, by which its owner knows it.
+// Fingerprint names a key in a log: eight digits of its digest, by which its owner recognises it.
 func Fingerprint(key string) string {
 	digest := sha256.Sum256([]byte(key))
 	return hex.EncodeToString(digest[:4])

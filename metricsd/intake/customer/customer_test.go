@@ -51,7 +51,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestWrongFiles looks for the line and what to do in each error, and for no key.
+// TestWrongFiles expects the line and the remedy in each error, and no key.
 func TestWrongFiles(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                  "line 1: there is no key",
@@ -95,8 +95,8 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// FuzzParse reads whatever is in a key file. Each customer's name is one that stores and URLs take,
-// an error shows no key, and each key in clear opens the door of the customer on its line.
+// FuzzParse reads any key file. Stores and URLs take each customer's name, an error shows no key,
+// and each key in clear belongs to the customer on its line.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("acme " + one + "\nglobex " + digested(two) + " # x\n"))
 	f.Add([]byte("default " + three + "\r\n\r\n#"))

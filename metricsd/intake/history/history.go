@@ -47,20 +47,20 @@ func New(most int) *Set {
 	return s
 }
 
-// Key returns the key of a name of a kind. Keys of different sets differ: nobody can make names
+// Key returns the key of a name of a kind. Keys of different sets differ, so nobody can make names
 // that collide.
 func (s *Set) Key(kind byte, name string) uint64 {
-	const odd = 0x9e3779b97f4a7c15 // far apart for kinds next to each other
+	const odd = 0x9e3779b97f4a7c15 // far apart for adjacent kinds
 	return maphash.String(s.seed, name) + uint64(kind)*odd
 }
 
-// Owner returns what to add to the keys of an owner's names, so that they differ from those of
-// others. It has a seed of its own: a name that is also an owner's must not take its place.
+// Owner returns the number to add to the keys of an owner's names, so that they differ from those
+// of others. It has a seed of its own, so that a name equal to an owner's does not take its place.
 func (s *Set) Owner(name string) uint64 { return maphash.String(s.owners, name) }
 
-// See stamps a key with the epoch and reports whether it was unknown. In a shard
-// that is full an unknown key stays unknown: it will be reported as new again, which
-// costs a write too many and loses nothing.
+// See stamps a key with the epoch and reports whether it was unknown. In a full shard an unknown
+// key stays unknown: it will be reported as new again, which costs a needless write and loses
+// nothing.
 func (s *Set) See(key uint64, epoch uint32) (fresh bool) {
 	sh := &s.shards[key%shards]
 	sh.mu.Lock()
@@ -75,8 +75,8 @@ func (s *Set) See(key uint64, epoch uint32) (fresh bool) {
 }
 
 // Expire forgets names that were last seen before an epoch. Names seen in the future come from a
-// clock that ran ahead; they count as seen now, lest they stay until then. One shard is locked at a
-// time.
+// clock that ran ahead; they count as seen now, so that they do not stay until then. It locks one
+// shard at a time.
 func (s *Set) Expire(before, now uint32) (gone int) {
 	for i := range s.shards {
 		sh := &s.shards[i]

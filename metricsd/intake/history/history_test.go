@@ -125,8 +125,8 @@ func BenchmarkSets(b *testing.B) {
 	})
 }
 
-// TestStampsOfAClockThatRanAhead checks that a clock runs ahead for a while and is set back: what
-// was seen meanwhile is not kept until that time comes.
+// TestStampsOfAClockThatRanAhead lets a clock run ahead for a while and sets it back. Names seen
+// meanwhile must not stay until that time.
 func TestStampsOfAClockThatRanAhead(t *testing.T) {
 	s := New(1000)
 	s.See(1, 1000)

@@ -17,26 +17,26 @@ import (
 	"github.com/beagle-go/beagle/metricsd/disk"
 )
 
-// A ballast is a file that is there to be removed. Changes are refused before the disk is full, but
-// others write to it too, so its end may be met in the midst of a write. In its tables Pebble
-// outlives that: it drops the new one and tries again. In its log and its manifest it does not, and
-// ends the process. So when these meet the end the ballast goes and the write is made again where
-// it was; the index is read only from then on, until there is room for a new ballast. When the
-// ballast is gone too, or somebody else was quicker, the write waits for room: whoever asks the
-// index is still answered.
+// A ballast is a file to be removed. Changes are refused before the disk is full, but other
+// programs write to it too, so a write may meet the disk's end. Pebble survives that in a table: it
+// drops the new one and tries again. In its log and its manifest it does not, and ends the process.
+// So when a write to these meets the end, the ballast is removed and the write is repeated at its
+// place. From then on the index is read only, until there is room for a new ballast. If the ballast
+// is gone already, or another program took its room, the write waits for room; readers are still
+// served.
 type ballast struct {
 	dir     string
 	size    int64 // of the file; 0 for none
 	opened  atomic.Bool
 	waiting atomic.Int32  // writes under way that wait for room
-	met     atomic.Uint64 // times that the disk's end was met
-	drops   atomic.Uint64 // times that the ballast has gone
+	met     atomic.Uint64 // times that a write met the disk's end
+	drops   atomic.Uint64 // times that the ballast was removed
 
 	mu    sync.Mutex
 	there bool
 }
 
-// enough is the room that a write waits for; none of the log and the manifest is longer.
+// enough is the room that a write waits for; no write of the log or the manifest is longer.
 const enough = 4 << 20
 
 func newBallast(dir string, size int64) *ballast {
@@ -48,10 +48,10 @@ func newBallast(dir string, size int64) *ballast {
 
 func (b *ballast) file() string { return filepath.Join(b.dir, "ballast") }
 
-// under returns a file system whose log and manifest the ballast is under.
+// under returns a file system with the ballast under its log and manifest.
 func (b *ballast) under(fs vfs.FS) vfs.FS { return ballasted{fs, b} }
 
-// try makes a write, again and again while it meets the disk's end.
+// try makes a write, and repeats it while it meets the disk's end.
 func (b *ballast) try(write func() error) error {
 	for {
 		drops := b.drops.Load()
@@ -66,8 +66,8 @@ func (b *ballast) try(write func() error) error {
 	}
 }
 
-// wait waits for room; false while the store is opened: whoever opens it gets an error rather
-// than a wait.
+// wait waits for room. It returns false while the store is being opened, so that opening it returns
+// an error instead of waiting.
 func (b *ballast) wait() bool {
 	if !b.opened.Load() {
 		return false
@@ -82,7 +82,7 @@ func (b *ballast) wait() bool {
 	}
 }
 
-// drop makes room, if there is still something to drop.
+// drop removes the ballast, if there still is one.
 func (b *ballast) drop() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -112,7 +112,7 @@ func (b *ballast) restore(reserve int64) error {
 	if b.there {
 		return nil
 	}
-	os.Remove(b.file()) // one for another reserve, or half made: its room counts
+	os.Remove(b.file()) // of another reserve, or incomplete: its room counts
 	if b.size == 0 {
 		return nil
 	}
@@ -127,7 +127,7 @@ func (b *ballast) restore(reserve int64) error {
 	return nil
 }
 
-// make writes bytes that no file system can make fewer of.
+// make writes bytes that no file system can compress.
 func (b *ballast) make() error {
 	f, err := os.OpenFile(b.file(), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -147,8 +147,8 @@ func (b *ballast) readOnly() bool {
 	return !b.there && b.size > 0
 }
 
-// ballasted is a file system with a ballast under all but what can be done again, and what
-// makes room.
+// ballasted is a file system with a ballast under all files except those that can be written anew,
+// and those whose removal makes room.
 type ballasted struct {
 	vfs.FS
 	b *ballast
@@ -157,7 +157,7 @@ type ballasted struct {
 // Unwrap implements [vfs.FS].
 func (f ballasted) Unwrap() vfs.FS { return f.FS }
 
-// Create implements [vfs.FS]. A table that does not fit must not eat up the ballast.
+// Create implements [vfs.FS]. A table that does not fit must not use up the ballast.
 func (f ballasted) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	switch category {
 	case "pebble-compaction", "pebble-memtable-flush", "pebble-blob-file-rewrite":
@@ -199,9 +199,9 @@ func (f ballasted) MkdirAll(dir string, perm os.FileMode) error {
 	return f.b.try(func() error { return f.FS.MkdirAll(dir, perm) })
 }
 
-// ballastedFile goes on with a write where it met the disk's end. It never repeats a sync that met
-// the end: the second would report success, and the data would be gone. On file systems that notice
-// so late Pebble ends the process.
+// ballastedFile continues a write where it met the disk's end. It never repeats a sync that met the
+// end: the second would report success, and the data would be lost. On file systems that notice so
+// late Pebble ends the process.
 type ballastedFile struct {
 	vfs.File
 	b *ballast

@@ -15,8 +15,8 @@ import (
 	"github.com/beagle-go/beagle/metricsd/disk/disktest"
 )
 
-// write writes a change without asking for room, as when somebody else takes what is left
-// between asking and writing.
+// write writes a change without asking for room, as if another program took the rest between asking
+// and writing.
 func (x *pebbleIndex) write(t *testing.T, c Change) error {
 	if err := x.begin(t.Context()); err != nil {
 		return err
@@ -41,8 +41,8 @@ func one(name string, place int64) Change {
 }
 
 // TestTheLogMeetsTheDisksEnd fills the disk to the last byte without the index's knowledge, and
-// writes. The write is made, the index is read only until there is room, and all of it is there
-// when it is opened again: on the full disk, and later.
+// writes. The write succeeds, and the index is read only until there is room. All of it is there
+// when the index is opened again: on the full disk, and later.
 func TestTheLogMeetsTheDisksEnd(t *testing.T) {
 	dir := disktest.Mount(t, "64m")
 	x := openSmall(t, dir)
@@ -101,7 +101,7 @@ func TestTheLogMeetsTheDisksEnd(t *testing.T) {
 	has("opened again", "before", long, "after")
 }
 
-// readUpToTwo opens the index anew, which must know the second write.
+// readUpToTwo opens the index anew, which must have the second write.
 func readUpToTwo(t *testing.T, x *pebbleIndex, dir string) {
 	t.Helper()
 	if err := x.Close(); err != nil {
@@ -114,8 +114,8 @@ func readUpToTwo(t *testing.T, x *pebbleIndex, dir string) {
 	}
 }
 
-// withoutRoom returns an index with a write in it, on a disk that is full and has no ballast. The
-// caller calls room to free the disk.
+// withoutRoom returns an index with a write in progress, on a disk that is full and has no ballast.
+// The caller calls room to free the disk.
 func withoutRoom(t *testing.T) (x *pebbleIndex, dir string, room func()) {
 	t.Helper()
 	dir = disktest.Mount(t, "64m")
@@ -127,8 +127,8 @@ func withoutRoom(t *testing.T) (x *pebbleIndex, dir string, room func()) {
 	return x, dir, disktest.Fill(t, dir)
 }
 
-// TestAWriteWaitsForRoom takes what the ballast has freed too. The write under way waits, all
-// others are refused, what is asked is answered, the index can be closed, and with room the write
+// TestAWriteWaitsForRoom also takes the room that the ballast has freed. The write under way waits,
+// and all others are refused. Readers are served, the index can be closed, and with room the write
 // is made.
 func TestAWriteWaitsForRoom(t *testing.T) {
 	x, dir, room := withoutRoom(t)
@@ -141,7 +141,7 @@ func TestAWriteWaitsForRoom(t *testing.T) {
 	if _, ok, err := x.Get(t.Context(), "", Metric, "before"); !ok || err != nil {
 		t.Errorf("what is asked is not answered: %v", err)
 	}
-	if err := x.Close(); err != nil { // it goes on: the process would end here
+	if err := x.Close(); err != nil { // it continues; without the ballast the process would end here
 		t.Error(err)
 	}
 	select {
@@ -165,8 +165,8 @@ func waits(t *testing.T, x *pebbleIndex) {
 	}
 }
 
-// TestTheBallastsRoomIsTaken has somebody who holds what the ballast would free, as one does who
-// writes quicker. The write meets the disk's end again, waits for room and is made.
+// TestTheBallastsRoomIsTaken lets a quicker writer take the room that the ballast frees. The write
+// meets the disk's end again, waits for room and is made.
 func TestTheBallastsRoomIsTaken(t *testing.T) {
 	dir := disktest.Mount(t, "64m")
 	x := openSmall(t, dir)
@@ -188,8 +188,8 @@ func TestTheBallastsRoomIsTaken(t *testing.T) {
 	readUpToTwo(t, x, dir)
 }
 
-// TestTheLogMeetsTheDisksEndWhenItIsClosed closes an index whose log has something left to
-// write, which does not fit: that must end, and what was acknowledged be there.
+// TestTheLogMeetsTheDisksEndWhenItIsClosed closes an index whose log still has to write bytes that
+// do not fit. Closing must end, and acknowledged changes must be there.
 func TestTheLogMeetsTheDisksEndWhenItIsClosed(t *testing.T) {
 	x, dir, room := withoutRoom(t)
 	// less than a block of the log, which waits in memory
@@ -213,7 +213,7 @@ func TestTheLogMeetsTheDisksEndWhenItIsClosed(t *testing.T) {
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		again, err := OpenPebble(PebbleOptions{Dir: dir + "/index", Reserve: 8 << 20})
 		if err != nil && time.Now().Before(deadline) {
-			continue // the other has the lock, until its log is written
+			continue // the other index has the lock, until its log is written
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -227,8 +227,9 @@ func TestTheLogMeetsTheDisksEndWhenItIsClosed(t *testing.T) {
 }
 
 // TestTheDiskIsFullAtEveryWrite fills the disk before each of many writes and makes room again when
-// the write is made, or waits for that: enough of them to need new logs, tables and manifest
-// entries, with a ballast and without. The index outlives it, and has all that it took.
+// the write is made, or waits for room. There are enough writes to need new logs, tables and
+// manifest entries, with a ballast and without. The index survives, and has everything that it
+// accepted.
 func TestTheDiskIsFullAtEveryWrite(t *testing.T) {
 	dir := disktest.Mount(t, "64m")
 	x := openSmall(t, dir)
@@ -285,8 +286,8 @@ func TestTheDiskIsFullAtEveryWrite(t *testing.T) {
 	}
 }
 
-// TestTheBallastFollowsTheReserve opens an index with one reserve after another: there is a
-// ballast at once, and none that another reserve has left.
+// TestTheBallastFollowsTheReserve opens an index with one reserve after another. There is a ballast
+// at once, and none that another reserve has left.
 func TestTheBallastFollowsTheReserve(t *testing.T) {
 	dir := t.TempDir()
 	for _, reserve := range []int64{2 << 20, 1 << 20, 0, 2 << 20} {

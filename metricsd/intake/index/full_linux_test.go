@@ -16,10 +16,10 @@ import (
 	"github.com/beagle-go/beagle/metricsd/disk/disktest"
 )
 
-// TestCompactionsOnAFullDisk writes names to a small disk until the reserve is met, while the store
-// rewrites all of its files again and again, which needs as much again as it has and no reserve
-// holds it off. The store must outlive the disk's end, refuse what does not fit, lose nothing, and
-// go on when there is room.
+// TestCompactionsOnAFullDisk writes names to a small disk until the reserve is met. Meanwhile the
+// store rewrites all of its files repeatedly, which needs twice their room, and which no reserve
+// prevents. The store must survive the disk's end, refuse changes that do not fit, lose nothing,
+// and continue when there is room.
 func TestCompactionsOnAFullDisk(t *testing.T) {
 	dir := disktest.Mount(t, "64m")
 	o := PebbleOptions{Dir: dir + "/index", Reserve: 16 << 20}
@@ -86,8 +86,8 @@ func TestCompactionsOnAFullDisk(t *testing.T) {
 	check("opened again")
 }
 
-// compacting has all files of the store rewritten, over and over, until stop is called, and
-// counts how often the disk had no room for that.
+// compacting rewrites all files of the store, again and again, until stop is called. It counts how
+// often the disk had no room for that.
 func compacting(t *testing.T, x Index) (met *atomic.Int64, stop func()) {
 	met = new(atomic.Int64)
 	ended := make(chan struct{})

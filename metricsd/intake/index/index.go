@@ -24,7 +24,7 @@ import (
 	"github.com/beagle-go/beagle/metricsd/intake/wire"
 )
 
-// A Kind is the kind of thing that a name names.
+// A Kind is the kind of a name.
 type Kind byte
 
 // The kinds, in the order of the page.
@@ -61,11 +61,11 @@ type Entry struct {
 	First, Last int64   // seen
 	Points      uint64  // ever received under the name
 	Rate        float64 // points a second, in the span of time before At
-	At          int64   // when the rate was written; 0 when none was
+	At          int64   // when the rate was written; 0 if never
 }
 
-// join merges two writings of one entry. The rate is that of the later writing, whatever the
-// clock said then.
+// join merges two writings of one entry. The rate comes from the later writing, whatever the clock
+// said then.
 func join(a, b Entry) Entry {
 	a.First = min(a.First, b.First)
 	a.Last = max(a.Last, b.Last)
@@ -76,20 +76,20 @@ func join(a, b Entry) Entry {
 	return a
 }
 
-// A Change is written as a whole or not at all. Points of its entries are added to
-// those that are there.
+// A Change is written as a whole or not at all. Points of its entries are added to the existing
+// ones.
 type Change struct {
 	Entries []Entry
-	// Read is the place in each partition of the queue up to which Points count, with what the
-	// queue marks it by; empty when no entry has any. A change is known by it: one whose places and
-	// marks are there has been written.
+	// Read is the place in each partition of the queue up to which Points count, with the queue's
+	// marks; empty when no entry has points. It identifies a change: if its places and marks are
+	// stored, the change has been written.
 	Read map[int32]int64
-	// Group is kept beside them, unless it is empty; groups with a number below Before go.
+	// Group is stored with them, unless it is empty; groups with a number below Before are removed.
 	Group  Group
 	Before uint64
 }
 
-// A Group are the parcels of series whose points are counted, of one writing.
+// A Group holds the parcels of series whose points are counted, of one writing.
 type Group struct {
 	Number uint64
 	IDs    []wire.ID
@@ -118,13 +118,13 @@ func unpackIDs(b []byte) ([]wire.ID, error) {
 
 // An Index keeps entries. It may be used by several goroutines.
 type Index interface {
-	// Apply writes a change, unless it has been written. If it returns nil, the change outlives the
-	// process. Otherwise the change may be written or not, for example if the answer to a commit
-	// was lost, and the caller must apply it again.
+	// Apply writes a change, unless it has been written. If it returns nil, the change is durable.
+	// Otherwise the change may be written or not, for example if the answer to a commit was lost,
+	// and the caller must apply it again.
 	Apply(context.Context, Change) error
 	// Read returns the places of the last changes.
 	Read(context.Context) (map[int32]int64, error)
-	// Groups returns the groups that are kept, in the order of their numbers.
+	// Groups returns the stored groups, in the order of their numbers.
 	Groups(context.Context) ([]Group, error)
 	// Get returns an entry of a customer.
 	Get(ctx context.Context, customer string, k Kind, name string) (Entry, bool, error)
@@ -138,7 +138,7 @@ type Index interface {
 	Close() error
 }
 
-// has says whether places are among those that are written.
+// has reports whether places are among the stored ones.
 func has(written, read map[int32]int64) bool {
 	for partition, place := range read {
 		if at, ok := written[partition]; !ok || at != place {

@@ -13,7 +13,7 @@ import (
 	"github.com/beagle-go/beagle/metricsd/intake/wire"
 )
 
-// openers open an empty index of every sort that is built in, and open it again.
+// openers open an empty index of every built-in kind, and open it again.
 var openers = map[string]func(t *testing.T) (open func() Index){
 	"pebble": func(t *testing.T) func() Index {
 		dir := t.TempDir()
@@ -42,8 +42,8 @@ func TestIndex(t *testing.T) {
 	}
 }
 
-// TestAChangeThatIsGivenUp gives changes up while they are written and makes them again
-// at once, as the processor does when it is stopped: each counts once.
+// TestAChangeThatIsGivenUp abandons changes while they are written and makes them again at once, as
+// the processor does when it is stopped: each counts once.
 func TestAChangeThatIsGivenUp(t *testing.T) {
 	for name, start := range openers {
 		t.Run(name, func(t *testing.T) {
@@ -174,8 +174,8 @@ func testForgetting(t *testing.T, x Index) {
 	want(t, x, Entry{"", Host, "old", 20, 30, 1, 0, 0})
 }
 
-// testCustomers has customers with the same names, one of which begins like another: each has
-// figures of its own.
+// testCustomers writes the same names for customers, one of whose names is the beginning of
+// another's: each has its own figures.
 func testCustomers(t *testing.T, x Index) {
 	whose := []string{"", "a", "a.b", "ab"}
 	for i, customer := range whose {
@@ -210,7 +210,7 @@ func testCustomers(t *testing.T, x Index) {
 // testPlaces closes the index and opens it again.
 func testPlaces(t *testing.T, x Index, open func() Index) {
 	apply(t, x, Change{Read: map[int32]int64{0: 17, 3: 5}})
-	for range 2 { // the second is the first once more, after an answer that got lost
+	for range 2 { // the second repeats the first, after an answer that got lost
 		apply(t, x, Change{
 			Entries: []Entry{{Kind: Metric, Name: "kept", First: 1, Last: 1, Points: 1}},
 			Read:    map[int32]int64{0: 18},
@@ -235,7 +235,7 @@ func testGroups(t *testing.T, open func() Index) {
 	for n := range uint64(5) {
 		apply(t, x, Change{Group: group(n), Before: max(n, 2) - 2})
 	}
-	apply(t, x, Change{Group: group(4)}) // once more, after an answer that got lost
+	apply(t, x, Change{Group: group(4)}) // repeated, after an answer that got lost
 	apply(t, x, Change{Group: Group{Number: 5}})
 	if err := x.Close(); err != nil {
 		t.Fatal(err)
@@ -263,7 +263,7 @@ func TestDamagedEntriesAreErrors(t *testing.T) {
 	}
 }
 
-// FuzzUnpack reads whatever a damaged file may hold.
+// FuzzUnpack reads any bytes, as of a damaged file.
 func FuzzUnpack(f *testing.F) {
 	f.Add(pack(Entry{First: 1, Last: 2, Points: 3, Rate: 4, At: 5}))
 	f.Add(packIDs([]wire.ID{{1}, {2}}))

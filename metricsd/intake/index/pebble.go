@@ -31,15 +31,15 @@ type pebbleIndex struct {
 	dir     string
 	reserve int64
 	ballast *ballast
-	turn    chan struct{} // holds the change that is being written
+	turn    chan struct{} // held by the change that is being written
 }
 
 // PebbleOptions say where the embedded store keeps entries.
 type PebbleOptions struct {
 	Dir string // made if need be; one process has it
 	// Reserve is how many bytes of the disk have to stay free: changes that come when there are
-	// fewer are refused. Half as much besides is kept in a file, the ballast, which goes when the
-	// disk's end is met nevertheless.
+	// fewer are refused. A file of half that size, the ballast, is removed if a write meets the
+	// disk's end nevertheless.
 	Reserve int64
 }
 
@@ -55,17 +55,17 @@ func OpenPebble(o PebbleOptions) (Index, error) {
 		return nil, fmt.Errorf("index %s: %w; is another metricsd using it, or the disk full?", o.Dir, err)
 	}
 	b.opened.Store(true)
-	b.restore(o.Reserve) // where there is no room it comes with a later change
+	b.restore(o.Reserve) // if there is no room, a later change makes it
 	return &pebbleIndex{db, o.Dir, o.Reserve, b, make(chan struct{}, 1)}, nil
 }
 
-// quiet keeps Pebble's account of its compactions out of the log.
+// quiet keeps Pebble's messages on its compactions out of the log.
 type quiet struct{}
 
 func (quiet) Infof(string, ...any)  {}
 func (quiet) Errorf(string, ...any) {}
 func (quiet) Fatalf(format string, args ...any) {
-	panic("index: " + fmt.Sprintf(format, args...)) // Pebble cannot go on, and says so
+	panic("index: " + fmt.Sprintf(format, args...)) // Pebble cannot continue, and says so
 }
 
 // key returns the key of an entry. No customer's name has a zero byte, so none is the beginning of
@@ -170,8 +170,8 @@ func (x *pebbleIndex) Apply(ctx context.Context, c Change) error {
 	return x.commit(ctx, b)
 }
 
-// begin waits for the change before: it may still be written when whoever asked for it
-// has gone, and until then nobody can tell whether it is. A change begun ends with commit or end.
+// begin waits for the previous change, which may still be written after its caller gave up. Until
+// then nobody can tell whether it is. A change that has begun ends with commit or end.
 func (x *pebbleIndex) begin(ctx context.Context) error {
 	for {
 		select {
@@ -189,7 +189,8 @@ func (x *pebbleIndex) begin(ctx context.Context) error {
 
 func (x *pebbleIndex) end() { <-x.turn }
 
-// batch returns the writes of a change; nil if it is written already, or may not be.
+// batch returns the writes of a change. It returns nil if the change is written already, or may not
+// be written.
 func (x *pebbleIndex) batch(ctx context.Context, c Change) (*pebble.Batch, error) {
 	if written, err := x.Read(ctx); err != nil || has(written, c.Read) {
 		return nil, err
@@ -204,7 +205,7 @@ func (x *pebbleIndex) batch(ctx context.Context, c Change) (*pebble.Batch, error
 	return b, nil
 }
 
-// room returns nil where a change may be written.
+// room returns an error while changes must not be written.
 func (x *pebbleIndex) room() error {
 	if err := x.ballast.restore(x.reserve); err != nil {
 		return err
@@ -227,8 +228,8 @@ func fill(b *pebble.Batch, c Change) error {
 	return setGroup(b, c)
 }
 
-// commit writes a batch and closes it. It returns when ctx is done, though the write may
-// go on, as one does that waits for room on a full disk.
+// commit writes a batch and closes it. It returns when ctx is done. The write may continue after
+// that, for example while it waits for room on a full disk.
 func (x *pebbleIndex) commit(ctx context.Context, b *pebble.Batch) error {
 	written := make(chan error, 1)
 	go func() {
@@ -243,8 +244,8 @@ func (x *pebbleIndex) commit(ctx context.Context, b *pebble.Batch) error {
 	}
 }
 
-// DiskFull says how often a write of the log has met the disk's end, and whether the index is
-// read only since.
+// DiskFull returns how often a write of the log met the disk's end, and whether the index is read
+// only since.
 func (x *pebbleIndex) DiskFull() (met uint64, readOnly bool) {
 	return x.ballast.met.Load(), x.ballast.readOnly()
 }
@@ -382,8 +383,8 @@ func (x *pebbleIndex) Forget(ctx context.Context, before int64) (gone int, _ err
 	return gone, x.commit(ctx, b)
 }
 
-// old returns the removal of entries that were last seen before; nil if there are none, or
-// nothing may be written.
+// old returns the removal of entries that were last seen before a time. It returns nil if there are
+// none, or if nothing may be written.
 func (x *pebbleIndex) old(before int64) (_ *pebble.Batch, gone int, _ error) {
 	if err := x.room(); err != nil {
 		return nil, 0, err
@@ -407,8 +408,8 @@ func (x *pebbleIndex) old(before int64) (_ *pebble.Batch, gone int, _ error) {
 // closeWithin bounds Close's wait for a write whose caller has gone.
 const closeWithin = 10 * time.Second
 
-// Close implements [Index]. A store whose write, or whose log when it is closed, waits for room, or
-// for anything else for long, is left as a crash would leave it, which costs nothing that was
+// Close implements [Index]. If a write, or the last write of the log, waits for room or for
+// anything else too long, Close leaves the store as a crash would. That costs nothing that was
 // written.
 func (x *pebbleIndex) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)

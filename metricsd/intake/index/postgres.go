@@ -72,8 +72,8 @@ func OpenPostgres(ctx context.Context, address string) (Index, error) {
 	return &postgresIndex{pool}, nil
 }
 
-// prepare makes the tables. A large table of an older metricsd gets its new key in minutes, so only
-// the answer of the server has to come soon.
+// prepare makes the tables. A large table of an older metricsd takes minutes to get its new key, so
+// only the first answer of the server has a deadline.
 func prepare(ctx context.Context, pool *pgxpool.Pool) error {
 	soon, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -92,8 +92,8 @@ type columns struct {
 	rates                        []float64
 }
 
-// columnsOf joins entries of one name, since a statement may touch a row once,
-// and sorts them, so that two writers cannot wait for each other.
+// columnsOf joins entries of one name, since a statement may touch a row once. It sorts them, so
+// that two writers cannot wait for each other.
 func columnsOf(entries []Entry) (c columns) {
 	entries = slices.Clone(entries)
 	slices.SortStableFunc(entries, byName)
@@ -114,8 +114,8 @@ func columnsOf(entries []Entry) (c columns) {
 // Apply implements [Index].
 func (x *postgresIndex) Apply(ctx context.Context, change Change) error {
 	return pgx.BeginFunc(ctx, x.pool, func(tx pgx.Tx) error {
-		// One change after the other: one whose caller has gone may be about to be written, and
-		// only then it shows that it is.
+		// Write one change at a time. A change whose caller has gone may still be written, and only
+		// then it is visible.
 		if _, err := tx.Exec(ctx, `lock table metricsd_read in share row exclusive mode`); err != nil {
 			return err
 		}

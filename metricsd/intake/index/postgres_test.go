@@ -23,8 +23,8 @@ func init() {
 	}
 }
 
-// TestATableWithoutCustomers opens a database of a metricsd that knew no customers: what it has is
-// the default customer's.
+// TestATableWithoutCustomers opens a database of a metricsd that knew no customers: its data belong
+// to the default customer.
 func TestATableWithoutCustomers(t *testing.T) {
 	address := pgtest.Start(t).Address
 	conn, err := pgx.Connect(t.Context(), address)
@@ -39,7 +39,7 @@ func TestATableWithoutCustomers(t *testing.T) {
 	if _, err := conn.Exec(t.Context(), old); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // the second finds the table changed
+	for range 2 { // the second finds the new table
 		x, err := OpenPostgres(t.Context(), address)
 		if err != nil {
 			t.Fatal(err)

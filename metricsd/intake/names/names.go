@@ -11,8 +11,7 @@ import (
 const (
 	// Look bounds the bytes that a search for a substring reads.
 	Look = 48 << 20
-	// youngest is how many names are searched one by one before they become a
-	// segment.
+	// youngest is the number of names that are searched one by one before they become a segment.
 	youngest = 1 << 13
 )
 
@@ -92,8 +91,8 @@ func (d *Directory) has(name string) bool {
 	return slices.ContainsFunc(d.segments, func(s *segment) bool { return s.has(name) })
 }
 
-// settle makes a segment of the young names and sees to it that there are few
-// segments; the lock is held.
+// settle makes a segment of the young names and merges segments until there are few; the lock is
+// held.
 func (d *Directory) settle() {
 	names := make([]string, 0, len(d.young))
 	for n := range d.young {
@@ -104,7 +103,7 @@ func (d *Directory) settle() {
 	clear(d.young)
 }
 
-// insert takes a segment in and starts merging; the lock is held.
+// insert adds a segment and starts merging; the lock is held.
 func (d *Directory) insert(s *segment) {
 	d.segments = append(d.segments, s)
 	slices.SortFunc(d.segments, func(x, y *segment) int { return y.len() - x.len() })
@@ -155,7 +154,7 @@ func (d *Directory) Len() (known int, refused uint64) {
 	return d.count, d.refused
 }
 
-// Prefix returns the first names, in order, that begin so.
+// Prefix returns the first names, in order, that begin with the text.
 func (d *Directory) Prefix(prefix string, most int) []string {
 	found, segments := d.look(func(name string) bool { return strings.HasPrefix(name, prefix) })
 	for _, s := range segments {
@@ -164,8 +163,8 @@ func (d *Directory) Prefix(prefix string, most int) []string {
 	return first(found, most)
 }
 
-// Contains returns names that hold the substring, in order. They are the first
-// such of every segment, so there may be others between them. cut says that not all were looked at.
+// Contains returns names that hold the substring, in order. They are the first ones of every
+// segment, so there may be others between them. cut reports that not all names were searched.
 func (d *Directory) Contains(part string, most int) (names []string, cut bool) {
 	if part == "" {
 		return d.Prefix("", most), false
@@ -195,15 +194,14 @@ func (d *Directory) look(fits func(string) bool) (found []string, _ []*segment) 
 	return found, slices.Clone(d.segments)
 }
 
-// first sorts and cuts. Between two moments of a merge a name may be met twice.
+// first sorts and cuts. During a merge it may meet a name twice.
 func first(names []string, most int) []string {
 	slices.Sort(names)
 	names = slices.Compact(names)
 	return names[:min(len(names), most)]
 }
 
-// Fill adds names that are sorted and differ, all at once: what was known before a
-// restart.
+// Fill adds sorted, different names at once: those that were known before a restart.
 func (d *Directory) Fill(names []string) {
 	if len(names) == 0 {
 		return

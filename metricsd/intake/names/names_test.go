@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// some makes n names of the usual kind; every tenth is a repetition.
+// some makes n usual names; every tenth repeats another.
 func some(n int, seed uint64) []string {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	words := []string{"request", "latency", "cache", "db", "kafka", "http", "grpc", "cpu", "queue", "errors", "größe"}
@@ -24,7 +24,7 @@ func some(n int, seed uint64) []string {
 	return out
 }
 
-// oracle answers the obvious way.
+// oracle finds names by the obvious method.
 func oracle(all []string, most int, fits func(string) bool) []string {
 	var found []string
 	for _, n := range slices.Compact(slices.Sorted(slices.Values(all))) {
@@ -65,7 +65,8 @@ func TestAgainstReadingEverything(t *testing.T) {
 	}
 }
 
-// TestNoFindAcrossNames: names whose end and beginning would make a find together must not be one.
+// TestNoFindAcrossNames checks that the end of a name and the beginning of the next are never a
+// find together.
 func TestNoFindAcrossNames(t *testing.T) {
 	s := newSegment([]string{"aab", "bcc", "bcd", "c", "d"})
 	for part, want := range map[string][]string{
@@ -90,7 +91,7 @@ func TestBoundAndEmpty(t *testing.T) {
 	}
 }
 
-// TestASharedRoom has three directories that have room for five names together.
+// TestASharedRoom fills three directories that have room for five names together.
 func TestASharedRoom(t *testing.T) {
 	room := NewRoom(5)
 	a, b, c := Within(room, 3), Within(room, 10), Within(room, 10)
@@ -126,9 +127,8 @@ func TestNewNamesAreFoundDuringMerges(t *testing.T) {
 	}
 }
 
-// BenchmarkComplete completes among ten million names (fewer in short
-// mode), with what people type and with what is hardest: frequent parts that seldom
-// stand together.
+// BenchmarkComplete completes among ten million names (fewer in short mode), with usual texts and
+// with the hardest: frequent parts that seldom stand together.
 func BenchmarkComplete(b *testing.B) {
 	n := 10_000_000
 	if testing.Short() {

@@ -76,7 +76,7 @@ func gram(b []byte) uint32 {
 	return g
 }
 
-// longest is how many bytes a gram has at most; there are 2^26 grams of one to three.
+// longest is the number of bytes of the longest gram; there are 2^26 grams of one to three bytes.
 const longest = 3
 
 // index notes the grams of every block.
@@ -103,8 +103,8 @@ func (s *segment) index() {
 	}
 }
 
-// A gramSet is the grams of one block: a bit for every gram there can be, and a
-// list of those that are there, so that clearing costs no more than filling.
+// A gramSet is the grams of one block: a bit for every possible gram, and a list of the present
+// ones, so that clearing costs no more than filling.
 type gramSet struct {
 	bits [1 << 26 / 64]uint64
 	list []uint32
@@ -131,7 +131,7 @@ func (s *gramSet) clear() {
 	s.list = s.list[:0]
 }
 
-// at returns the place of a name, or the one that it would have.
+// at returns the place of a name, or its place if it were there.
 func (s *segment) at(name string) int {
 	return sort.Search(s.len(), func(i int) bool { return string(s.name(i)) >= name })
 }
@@ -153,8 +153,8 @@ func (s *segment) prefix(prefix string, most int) (found []string) {
 	return found
 }
 
-// contains returns the first names that hold the substring. It reads at most look
-// bytes and says how many it read.
+// contains returns the first names that hold the substring. It reads at most look bytes and returns
+// how many it read.
 func (s *segment) contains(part []byte, most, look int) (found []string, read int) {
 	blocks := s.candidates(part)
 	if blocks == nil {

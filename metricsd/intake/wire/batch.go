@@ -11,12 +11,12 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// MaxBatch bounds a batch after decompression. A queue's message is made from one
-// body, so it cannot be longer than a body may be, and some.
+// MaxBatch bounds a batch after decompression. A queue's message comes from one body, so it cannot
+// be much longer than a body.
 const MaxBatch = 128 << 20
 
-// A form begins every batch, so that a change of it is seen. Batches without customers keep the
-// form that older programs read.
+// A form begins every batch, so that a changed form is recognised. Batches without customers keep
+// the form that older programs read.
 const (
 	plainForm    = 2
 	customerForm = 3 // the customer's name follows each parcel's ID
@@ -33,8 +33,7 @@ func (id ID) Part(i int) ID {
 	return id
 }
 
-// A Parcel is what one request brings, or a part of it. It is counted as a whole or not
-// at all.
+// A Parcel is one request, or a part of it. It is counted as a whole or not at all.
 type Parcel struct {
 	ID       ID
 	Customer string // the sender's name in the key file; empty for the default customer
@@ -57,8 +56,8 @@ var decoders = sync.Pool{New: func() any {
 	return d
 }}
 
-// Encode packs parcels for the queue: lengths and values one after another, then
-// zstd at its fastest, which on such text is smaller and several times faster than zlib.
+// Encode packs parcels for the queue: lengths and values one after another, then zstd at its
+// fastest, which for such text is smaller and several times faster than zlib.
 func Encode(batch []Parcel) []byte {
 	form := formOf(batch)
 	b := binary.AppendUvarint([]byte{form}, uint64(len(batch)))
@@ -150,7 +149,7 @@ func Decode(packed []byte) ([]Parcel, error) {
 	return batch, nil
 }
 
-// A reader takes values off the front. After a failure it gives zeros.
+// A reader takes values off the front. After a failure it returns zeros.
 type reader struct {
 	left   []byte
 	failed bool
@@ -188,8 +187,8 @@ func (r *reader) varint() int64 {
 	return v
 }
 
-// count reads how many values follow, each at least least bytes long: a number
-// that cannot be true must not be allocated for.
+// count reads how many values follow, each at least least bytes long. It refuses an impossible
+// number, so that nothing allocates for it.
 func (r *reader) count(least int) int {
 	n := r.uvarint()
 	if n > uint64(len(r.left)/least) {
@@ -216,8 +215,8 @@ func (r *reader) float() float64 {
 	return v
 }
 
-// parcel reads what one request brought. A count is believed only if the bytes that are left could
-// hold as many elements of the least size: a damaged one must not allocate.
+// parcel reads one parcel. It refuses a count for which the remaining bytes are too few, so that a
+// damaged count allocates nothing.
 func (r *reader) parcel(form byte) (p Parcel) {
 	if len(r.left) < len(p.ID) {
 		r.fail()
@@ -236,8 +235,8 @@ func (r *reader) parcel(form byte) (p Parcel) {
 	return p
 }
 
-// series reads what appendSeries wrote, in its order. 9 and 35 bytes are the least that a point and
-// a distribution take.
+// series reads the fields that appendSeries wrote, in that order. A point takes at least 9 bytes,
+// and a distribution 35.
 func (r *reader) series() (s Series) {
 	s.Metric, s.Host = r.text(), r.text()
 	if n := r.count(1); n > 0 {

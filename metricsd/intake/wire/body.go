@@ -22,12 +22,12 @@ type Limits struct {
 	Tags   int   // tags of one series
 }
 
-// DefaultLimits returns those of Datadog's API, with room: 5 MB and 500 KB there.
+// DefaultLimits returns limits above Datadog's API, which has 5 MB and 500 KB.
 func DefaultLimits() Limits {
 	return Limits{Body: 8 << 20, Opened: 64 << 20, Series: 100_000, Name: 1024, Tags: 1024}
 }
 
-// ErrTooLarge is a body over a bound. An HTTP server answers 413 for it.
+// ErrTooLarge says that a body exceeds a bound. An HTTP server answers 413 for it.
 var ErrTooLarge = errors.New("too large")
 
 // Open reads a body and undoes its compression. The encoding is that of the
@@ -51,8 +51,7 @@ func Open(body io.Reader, encoding string, l Limits) ([]byte, error) {
 	return nil, fmt.Errorf("the encoding %q is not known; send deflate, gzip, zstd or none", encoding)
 }
 
-// zlibReaders are kept: resetting one costs a third of making one, at the size of
-// usual bodies.
+// zlibReaders are kept: for usual bodies, resetting one costs a third of making one.
 var zlibReaders sync.Pool
 
 func openZlib(packed io.Reader, l Limits) ([]byte, error) {
@@ -71,7 +70,7 @@ func openZlib(packed io.Reader, l Limits) ([]byte, error) {
 	return out, err
 }
 
-// zstdReaders are kept for the same reason. Its window bounds the memory of one, and swell its
+// zstdReaders are kept for the same reason. The window bounds the memory of each, and swell its
 // output.
 var zstdReaders = sync.Pool{New: func() any {
 	r, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
@@ -89,14 +88,14 @@ func openZstd(packed io.Reader, l Limits) ([]byte, error) {
 		return nil, err
 	}
 	out, err := swell(r, l)
-	r.Reset(nil) // lets go of the body
+	r.Reset(nil) // releases the body
 	if errors.Is(err, zstd.ErrDecoderSizeExceeded) || errors.Is(err, zstd.ErrWindowSizeExceeded) {
 		err = fmt.Errorf("%w: %w", ErrTooLarge, err)
 	}
 	return out, err
 }
 
-// swell reads what decompression gives, up to the bound.
+// swell reads the decompressed bytes, up to the bound.
 func swell(r io.Reader, l Limits) ([]byte, error) {
 	open := &bounded{
 		from: r,

@@ -24,13 +24,13 @@ func SeriesV1(body []byte, l Limits) ([]Series, error) {
 	if err := json.Unmarshal(body, &in); err != nil {
 		return nil, fmt.Errorf("the body is not the JSON of /api/v1/series: %w", err)
 	}
-	// The bound, not the body, says how much memory is taken beforehand.
+	// Allocate by the bound, not by the body's claim.
 	out := make([]Series, 0, min(len(in.Series), l.Series))
 	for i, s := range in.Series {
 		if err := l.room(i); err != nil {
 			return nil, err
 		}
-		// Fields that later versions have of their own are a tag here: the device.
+		// Later versions have fields for what is a tag here: the device.
 		series := Series{Metric: s.Metric, Host: s.Host, Tags: s.Tags, Kind: kindNamed(s.Type)}
 		if s.Interval != nil {
 			series.Interval = int64(*s.Interval)
@@ -39,7 +39,7 @@ func SeriesV1(body []byte, l Limits) ([]Series, error) {
 			series.Tags = append(series.Tags, "device:"+s.Device)
 		}
 		for _, p := range s.Points {
-			if p[0] != nil && p[1] != nil { // clients say null for a value that JSON has no number for
+			if p[0] != nil && p[1] != nil { // clients send null for a value that JSON cannot express
 				series.Points = append(series.Points, Point{int64(*p[0]), *p[1]})
 			}
 		}
@@ -98,7 +98,7 @@ func SeriesV2JSON(body []byte, l Limits) ([]Series, error) {
 	return out, nil
 }
 
-// resource takes what a series is about: its host, or a tag.
+// resource takes one resource of a series: its host, or a tag.
 func (s *Series) resource(kind, name string) {
 	if kind == "host" {
 		s.Host = name

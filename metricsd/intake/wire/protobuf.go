@@ -20,8 +20,7 @@ func (f *field) float() float64 { return math.Float64frombits(f.bits) }
 
 var errTruncated = errors.New("the message is cut off or no protobuf")
 
-// fields calls do with every field of a message. Groups, which nobody sends any
-// more, are refused.
+// fields calls do with every field of a message. It refuses groups, which are obsolete.
 func fields(message []byte, do func(f field) error) error {
 	for len(message) > 0 {
 		number, kind, n := protowire.ConsumeTag(message)
@@ -31,8 +30,8 @@ func fields(message []byte, do func(f field) error) error {
 		message = message[n:]
 		f := field{number: number}
 		switch kind {
-		// A repeated number may come packed into bytes or one by one, and a reader must take both:
-		// so the field tells in which form it was.
+		// A repeated number may come packed into bytes or one by one, and a reader must take both
+		// forms. The field says which it was.
 		case protowire.BytesType:
 			f.bytes, n = protowire.ConsumeBytes(message)
 			f.packed = true
@@ -91,8 +90,8 @@ func listed(body []byte, l Limits, path string, read func([]byte) (Series, error
 	return out, nil
 }
 
-// metricSeries reads the message of one series. Numbers are those of the receiver's definition;
-// what is not among them is passed over, as newer agents send more.
+// metricSeries reads the message of one series. Field numbers are those of the receiver's
+// definition; it skips others, as newer agents send more.
 func metricSeries(message []byte) (s Series, err error) {
 	err = fields(message, func(f field) error {
 		switch f.number {
@@ -168,7 +167,7 @@ func sketchSeries(message []byte) (Series, error) {
 	return s, err
 }
 
-// distribution reads one distribution. Keys and counts are parallel lists, and could differ in
+// distribution reads one distribution. Keys and counts are parallel lists, which may differ in
 // length.
 func distribution(message []byte) (d Distribution, err error) {
 	err = fields(message, func(f field) error {

@@ -21,7 +21,7 @@ func (k Kind) String() string {
 	return ""
 }
 
-// kindNamed returns the kind of a name in JSON; what is not known is a gauge, as at Datadog.
+// kindNamed returns the kind of a name in JSON. An unknown one is a gauge, as at Datadog.
 func kindNamed(name string) Kind {
 	for k, n := range kindNames[:Sketch] {
 		if n == name && name != "" {
@@ -36,7 +36,7 @@ type Series struct {
 	Metric, Host string
 	Tags         []string
 	Kind         Kind
-	Interval     int64 // seconds that a count or a rate covers; 0 when not said
+	Interval     int64 // seconds that a count or a rate covers; 0 if unknown
 	Points       []Point
 	Sketches     []Distribution // instead of points, when Kind is Sketch
 }
@@ -73,8 +73,7 @@ func (s *Series) Last() int64 {
 	return last
 }
 
-// MaxSeries bounds what one series takes in a batch, so that any fits into a
-// message of the queue.
+// MaxSeries bounds one series in a batch, so that any series fits into a message of the queue.
 const MaxSeries = 2 << 20
 
 // Size estimates the bytes that the series takes in a batch, before compression.

@@ -30,7 +30,7 @@ func double(b []byte, n protowire.Number, v float64) []byte {
 	return protowire.AppendFixed64(protowire.AppendTag(b, n, protowire.Fixed64Type), math.Float64bits(v))
 }
 
-// one is what all forms below say.
+// one is the series that all forms below encode.
 var one = Series{
 	Metric: "app.requests", Host: "web-1", Tags: []string{"env:prod", "device:sda"}, Kind: Count, Interval: 10,
 	Points: []Point{{1700000000, 3}, {1700000010, 4.5}},
@@ -131,7 +131,7 @@ var packers = map[string]func([]byte) []byte{
 func TestOpen(t *testing.T) {
 	want := []byte(strings.Repeat("metric ", 1000))
 	for encoding, pack := range packers {
-		for range 2 { // the second finds a reader that was used before
+		for range 2 { // the second gets a reader that was used before
 			got, err := Open(bytes.NewReader(pack(want)), encoding, DefaultLimits())
 			if err != nil || !bytes.Equal(got, want) {
 				t.Errorf("%q: got %d bytes, %v", encoding, len(got), err)
@@ -204,7 +204,7 @@ func TestPartsOfARequestDiffer(t *testing.T) {
 	}
 }
 
-// FuzzBodies reads whatever comes by every path.
+// FuzzBodies reads any bytes by every path.
 func FuzzBodies(f *testing.F) {
 	f.Add([]byte(payloadV1))
 	f.Add([]byte(payloadV2JSON))
@@ -233,7 +233,7 @@ func FuzzBodies(f *testing.F) {
 	})
 }
 
-// FuzzDecode reads whatever stands on the queue.
+// FuzzDecode reads any bytes as a message of the queue.
 func FuzzDecode(f *testing.F) {
 	f.Add(Encode([]Parcel{{ID: ID{1}, Series: []Series{one}}}))
 	f.Add(Encode([]Parcel{{ID: ID{1}, Customer: "acme", Series: []Series{one}}, {}}))

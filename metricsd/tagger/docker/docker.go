@@ -29,7 +29,7 @@ import (
 	"github.com/beagle-go/beagle/metricsd/tagger/follow"
 )
 
-// Options say whom to ask, and which labels become tags.
+// Options choose the engine, and the labels that become tags.
 type Options struct {
 	Socket string
 	Labels tagger.Labels
@@ -68,9 +68,9 @@ func (s *Source) Run(ctx context.Context) {
 func (s *Source) Stats() (entities int, refused uint64) { return s.feed.Stats() }
 
 const (
-	// patience is how long an answer may take.
+	// patience is the time limit of an answer.
 	patience = 10 * time.Second
-	// anew is when the list is read again.
+	// anew is the time until the list is read again.
 	anew = 10 * time.Minute
 )
 
@@ -93,7 +93,7 @@ func (s *Source) once(ctx context.Context, up func()) error {
 	}
 	up()
 	err = follow.Lines(stream, func(line []byte) error { return s.event(ctx, version, line) })
-	if ctx.Err() != nil { // it is time for the list
+	if ctx.Err() != nil { // it is time to read the list again
 		return nil
 	}
 	return err
@@ -101,7 +101,7 @@ func (s *Source) once(ctx context.Context, up func()) error {
 
 var versionForm = regexp.MustCompile(`^[0-9]{1,3}\.[0-9]{1,3}$`)
 
-// version returns the prefix of paths for the engine's own version: engines come to refuse other
+// version returns the prefix of paths for the engine's own version: newer engines refuse old
 // versions.
 func (s *Source) version(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -154,7 +154,7 @@ type listed struct {
 	Labels map[string]string
 }
 
-// list puts the containers that run, and drops the others.
+// list puts the running containers, and drops the others.
 func (s *Source) list(ctx context.Context, version string) error {
 	var all []listed
 	if err := s.ask(ctx, version+"/containers/json", &all); err != nil {
@@ -175,7 +175,7 @@ func (s *Source) list(ctx context.Context, version string) error {
 }
 
 // take puts a container of the list. The list names an image by its ID once its tag has moved to
-// another image; the container itself still knows the name that it was started with.
+// another image. The container itself still has the name that it was started with.
 func (s *Source) take(ctx context.Context, version string, c listed) (kept bool, err error) {
 	if imageName(c.Image) == "" && idForm.MatchString(c.ID) {
 		return s.look(ctx, version, c.ID)
@@ -197,8 +197,8 @@ type inspected struct {
 	}
 }
 
-// look inspects a container and puts it. One that is gone when it is looked at is not kept, and
-// that is no error: another event tells of its end.
+// look inspects a container and puts it. A container that is gone by then is not kept. That is no
+// error: another event reports its end.
 func (s *Source) look(ctx context.Context, version, id string) (kept bool, err error) {
 	var c inspected
 	err = s.ask(ctx, version+"/containers/"+id+"/json", &c)
@@ -211,7 +211,7 @@ func (s *Source) look(ctx context.Context, version, id string) (kept bool, err e
 	return s.put(c.ID, c.Name, c.Config.Image, c.Config.Labels), nil
 }
 
-// idForm is that of a container's ID. Nothing else goes into a path.
+// idForm matches a container's ID. Nothing else becomes part of a path.
 var idForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 // put takes a container.
@@ -228,7 +228,7 @@ func (s *Source) put(id, name, image string, labels map[string]string) bool {
 	return true
 }
 
-// imageName leaves out digests, of which there is one for each build.
+// imageName leaves out digests: each build has its own.
 func imageName(image string) string {
 	image, _, _ = strings.Cut(image, "@")
 	if strings.HasPrefix(image, "sha256:") {
@@ -244,8 +244,8 @@ type event struct {
 	Actor  struct{ ID string }
 }
 
-// event does what one asks for. A container that cannot be looked at is counted as a failure, and
-// the stream goes on: to begin anew for one would be to ask for all, again and again.
+// event reacts to an event. A container that cannot be inspected counts as a failure, and the
+// stream goes on: to begin anew for one container would mean to ask for all, again and again.
 func (s *Source) event(ctx context.Context, version string, line []byte) error {
 	var e event
 	if err := json.Unmarshal(line, &e); err != nil {

@@ -114,7 +114,7 @@ func (e *engine) set(do func()) {
 	do()
 }
 
-// A watched source tells the tags that it finds.
+// A watched source reports the tags that it finds.
 type watched struct {
 	*taggertest.Watched
 	source *Source
@@ -174,8 +174,8 @@ func TestContainersComeAndGo(t *testing.T) {
 	}
 }
 
-// TestTheEngineIsAway starts before the engine, loses it, and gets another in its place in which
-// one container is gone: what is known stays until the engine says otherwise.
+// TestTheEngineIsAway starts before the engine, loses it, and gets another in its place that lacks
+// one container. Known tags stay until the engine reports otherwise.
 func TestTheEngineIsAway(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "docker.sock")
 	w := watch(t, socket)
@@ -197,7 +197,8 @@ func TestTheEngineIsAway(t *testing.T) {
 	}
 }
 
-// TestAStreamThatEnds has the list read again, and what it has told in between found.
+// TestAStreamThatEnds checks that the list is read again after a stream's end, and that its changes
+// are found.
 func TestAStreamThatEnds(t *testing.T) {
 	e := startEngine(t, filepath.Join(t.TempDir(), "docker.sock"))
 	w := watch(t, e.socket)
@@ -214,8 +215,8 @@ func TestAStreamThatEnds(t *testing.T) {
 	})
 }
 
-// TestAnEventOfWhatCannotBeRead has an engine fail to tell of one container: the failure is
-// counted, and the same stream tells of the next.
+// TestAnEventOfWhatCannotBeRead has an engine fail to inspect one container. The failure is
+// counted, and the same stream reports the next.
 func TestAnEventOfWhatCannotBeRead(t *testing.T) {
 	e := startEngine(t, filepath.Join(t.TempDir(), "docker.sock"))
 	w := watch(t, e.socket)
@@ -239,7 +240,7 @@ func TestAnEventOfWhatCannotBeRead(t *testing.T) {
 }
 
 // TestAnImageWhoseTagMoved has the list name images by their IDs, as it does once their tags have
-// moved: a container keeps the name that it was started with, and one that is gone is dropped.
+// moved. A container keeps the name that it was started with, and one that is gone is dropped.
 func TestAnImageWhoseTagMoved(t *testing.T) {
 	e := startEngine(t, filepath.Join(t.TempDir(), "docker.sock"))
 	moved := strings.Replace(listReply, "registry:5000/shop/web:1.4.2", "sha256:4d6f0e6cd2", 1)
@@ -256,7 +257,8 @@ func TestAnImageWhoseTagMoved(t *testing.T) {
 	}
 }
 
-// TestWrongAnswers has servers that are no engine: each is a failure, none stops the source.
+// TestWrongAnswers asks servers that are no engine: each counts as a failure, and none stops the
+// source.
 func TestWrongAnswers(t *testing.T) {
 	ok := func(text string) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
@@ -294,8 +296,8 @@ func TestWrongAnswers(t *testing.T) {
 	}
 }
 
-// FuzzEvents gives the source whatever comes on a stream or in a list: it keeps no container
-// without an ID, and asks for none.
+// FuzzEvents gives the source any bytes as a stream or a list: it keeps no container without an ID,
+// and asks for none.
 func FuzzEvents(f *testing.F) {
 	f.Add([]byte(oneLine(eventReply("start", worker))))
 	f.Add([]byte(listReply))

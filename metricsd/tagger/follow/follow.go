@@ -1,5 +1,5 @@
-// Package follow keeps up with servers that tell what changes: a list, and then a stream of one
-// JSON value on each line.
+// Package follow follows servers that report changes: first a list, then a stream with one JSON
+// value on each line.
 package follow
 
 import (
@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// A Follower asks again and again, and counts how that goes. The zero value is ready.
+// A Follower asks repeatedly, and counts failures. The zero value is ready.
 type Follower struct {
 	Name string // of the source, for the log
 	Log  *slog.Logger
@@ -25,11 +25,11 @@ type Follower struct {
 	FirstPause, LastPause time.Duration
 
 	up       atomic.Bool
-	missed   atomic.Bool // a miss was logged since once was called
+	missed   atomic.Bool // a miss was logged since the last call of once
 	failures atomic.Uint64
 }
 
-// Up reports whether the source answers; failures are how often it did not, or said what cannot be.
+// Up reports whether the source answers, and how many requests failed or returned nonsense.
 func (f *Follower) Up() (up bool, failures uint64) { return f.up.Load(), f.failures.Load() }
 
 // Miss counts a failure of one item while the stream goes on. It logs the first after each call of
@@ -42,10 +42,10 @@ func (f *Follower) Miss(what string, err error) {
 	}
 }
 
-// Run calls once until ctx is done. Once says by up that it has the whole list. A return without
-// error is the end of a stream: once is called again, at once unless the stream was short.
-// After a failure there is a pause, which doubles with each. Only a source that has been up for
-// longer than the pause begins with the first pause again, and has its next failure told.
+// Run calls once until ctx is done. Once calls up when it has the whole list. If once returns no
+// error, the stream has ended: Run calls it again, at once unless the stream was short. After a
+// failure Run pauses, twice as long with each. Only after the source was up for longer than the
+// pause does it begin with the first pause again, and log the next failure.
 func (f *Follower) Run(ctx context.Context, once func(ctx context.Context, up func()) error) {
 	first, last := f.FirstPause, f.LastPause
 	if first == 0 {
@@ -62,33 +62,32 @@ func (f *Follower) Run(ctx context.Context, once func(ctx context.Context, up fu
 		f.missed.Store(false)
 		err := once(ctx, func() {
 			// Up begins a trial: a source that fails soon after each start would otherwise count as
-			// well each time, and be asked, and told, without a pause.
+			// well each time, and would be asked, and logged, without a pause.
 			f.up.Store(true)
 			if proof == nil {
 				proof = f.try(pause, told)
 			}
 		})
-		// The end of a stream is normal. A stream that ends at once is waited for, so that it costs
-		// a request a second and not a core.
+		// The end of a stream is normal. After a stream that ends at once, wait, so that it costs a
+		// request a second and not a core.
 		if err == nil || ctx.Err() != nil {
 			wait(ctx, first-time.Since(began))
 			continue
 		}
 		f.up.Store(false)
 		f.failures.Add(1)
-		// It was up for longer than the pause: this is a new trouble, not the same one going on.
+		// It was up for longer than the pause: this is a new failure, not the same one.
 		if proof.end() {
 			pause, told = first, false
 		}
 		proof = nil
-		// Once: a source that is away for a day has one line in the log, and the counter has the
-		// rest.
+		// Log once: a source that is down for a day has one line in the log, and the counter has
+		// the rest.
 		if !told {
 			f.Log.Warn("the source of tags fails; what is known stays, trying again", "source", f.Name, "error", err)
 			told = true
 		}
-		// With chance in it, for agents that lost the same server not to come back in the same
-		// moment.
+		// Add chance, so that agents that lost the same server do not return in the same moment.
 		wait(ctx, pause/2+rand.N(pause/2+1))
 		pause = min(2*pause, last)
 	}
@@ -102,7 +101,7 @@ type trial struct {
 	passed chan struct{}
 }
 
-// try begins a trial. If the source's failure was logged, passing it logs the source's return.
+// try begins a trial. If the source's failure was logged, passing the trial logs its return.
 func (f *Follower) try(length time.Duration, told bool) *trial {
 	answers := func() { f.Log.Info("the source of tags answers", "source", f.Name) }
 	if !told {
@@ -142,15 +141,15 @@ const (
 	MaxLine = 4 << 20
 )
 
-// A StatusError is an answer that is no success.
+// A StatusError is an answer with a status other than success.
 type StatusError struct {
 	Status int
-	Text   string // its beginning
+	Text   string // the beginning of its body
 }
 
 func (e *StatusError) Error() string { return fmt.Sprintf("status %d: %s", e.Status, e.Text) }
 
-// Open asks and returns the body of a success; whoever has it closes it.
+// Open asks and returns the body of a successful answer; the caller closes it.
 func Open(client *http.Client, r *http.Request) (io.ReadCloser, http.Header, error) {
 	resp, err := client.Do(r)
 	if err != nil {
@@ -164,7 +163,7 @@ func Open(client *http.Client, r *http.Request) (io.ReadCloser, http.Header, err
 	return resp.Body, resp.Header, nil
 }
 
-// ErrTooLong is an answer, or a line, over its bound.
+// ErrTooLong says that an answer, or a line, exceeds its bound.
 var ErrTooLong = errors.New("the answer is too long")
 
 // JSON reads a whole answer.

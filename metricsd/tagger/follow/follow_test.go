@@ -44,8 +44,8 @@ func TestFollower(t *testing.T) {
 	}
 }
 
-// TestFollowerOfAListAlone has a source that gives its list each time and fails after it: its
-// pauses grow, and the log has one line of each sort however often it fails.
+// TestFollowerOfAListAlone follows a source that gives its list each time and then fails: its
+// pauses grow, and the log has one line of each kind however often it fails.
 func TestFollowerOfAListAlone(t *testing.T) {
 	var log strings.Builder
 	f := Follower{Name: "x", Log: slog.New(slog.NewTextHandler(&log, nil)), FirstPause: time.Millisecond,

@@ -39,8 +39,8 @@ func inPEM(raw []byte) string {
 }
 
 // TestTheClustersAuthorityChanges has the server show a certificate that the old ca.crt does not
-// know, while the file is as it was, while it is gone, and while it is written. Once the new one is
-// there the source goes on; what is known stays meanwhile.
+// know: while the file is unchanged, while it is gone, and while it is being written. Once the new
+// file is there the source goes on. Known tags stay meanwhile.
 func TestTheClustersAuthorityChanges(t *testing.T) {
 	a := startAPI(t)
 	w := watch(t, optionsFor(a))

@@ -35,7 +35,7 @@ import (
 // InCluster stands for the address of the API server that each pod has in its environment.
 const InCluster = "in-cluster"
 
-// Options say whom to ask, and which labels and annotations become tags.
+// Options choose the server, and the labels and annotations that become tags.
 type Options struct {
 	URL         string // of the API server, or InCluster
 	Secrets     string // directory with token and ca.crt, as pods have it; token may be missing
@@ -57,7 +57,7 @@ type Source struct {
 	// distrust is the logged reason why ca.crt was not read again.
 	distrust string
 	base     string
-	version  string // to go on from; empty for a list
+	version  string // from which to continue; empty to read the list
 	stale    bool   // the last watch was refused for its version, and nothing has come since
 }
 
@@ -83,7 +83,7 @@ func New(o Options, feed *tagger.Feed) (*Source, error) {
 	return s, nil
 }
 
-// transport speaks with an API server that one of the roots has signed for.
+// transport connects to an API server whose certificate one of the roots has signed.
 func transport(roots *x509.CertPool) *http.Transport {
 	return &http.Transport{
 		MaxIdleConns: 2, ForceAttemptHTTP2: true, TLSHandshakeTimeout: patience, ResponseHeaderTimeout: patience,
@@ -91,8 +91,8 @@ func transport(roots *x509.CertPool) *http.Transport {
 	}
 }
 
-// trust reads ca.crt and takes up what has changed there: the cluster puts a new authority into the
-// file before its servers change. After an error the source trusts whom it trusted before.
+// trust reads ca.crt and adopts its changes: the cluster puts a new authority into the file before
+// its servers change. After an error the source keeps the old authorities.
 func (s *Source) trust() error {
 	if !strings.HasPrefix(s.base, "https:") {
 		return nil
@@ -139,10 +139,11 @@ func (s *Source) Run(ctx context.Context) {
 // Stats returns those of the feed.
 func (s *Source) Stats() (entities int, refused uint64) { return s.feed.Stats() }
 
-// patience is how long an answer may take to begin, and a list to end.
+// patience is the time limit for the start of an answer, and for a whole list.
 const patience = 30 * time.Second
 
-// once reads the list, unless there is a version to go on from, and watches until the stream ends.
+// once reads the list, unless there is a version to continue from, and watches until the stream
+// ends.
 func (s *Source) once(ctx context.Context, up func()) error {
 	if err := s.trust(); err != nil && err.Error() != s.distrust {
 		s.distrust = err.Error()
@@ -229,7 +230,7 @@ func (s *Source) page(ctx context.Context, q url.Values) (page podList, err erro
 	return page, follow.JSON(body, &page)
 }
 
-// watch follows what changes after s.version, and keeps that up to date.
+// watch follows the changes after s.version, and keeps that up to date.
 func (s *Source) watch(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.options.Anew+patience) // the server should have ended it before
 	defer cancel()
@@ -250,8 +251,8 @@ type change struct {
 	Object json.RawMessage `json:"object"`
 }
 
-// change applies one line of a watch. An error comes as a line too, inside of an answer that went
-// well; it ends the watch, with the status by which the follower knows to list again.
+// change applies one line of a watch. An error can also come as a line, inside a successful answer.
+// It ends the watch, with the status by which the follower knows that it must list again.
 func (s *Source) change(line []byte) error {
 	var c change
 	if err := json.Unmarshal(line, &c); err != nil {
@@ -277,15 +278,14 @@ func (s *Source) change(line []byte) error {
 	case "DELETED":
 		s.feed.Drop(p.Metadata.UID)
 	}
-	// Where the next watch begins: after what has been seen, so that nothing is missed or told
-	// twice.
+	// The next watch begins after the last change, so that it misses and repeats nothing.
 	if v := p.Metadata.ResourceVersion; v != "" { // a bookmark has nothing else
 		s.version, s.stale = v, false
 	}
 	return nil
 }
 
-// put takes a pod; one that has ended is dropped.
+// put puts a pod, or drops it if it has ended.
 func (s *Source) put(p *pod) bool {
 	if p.Metadata.UID == "" || p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed" {
 		s.feed.Drop(p.Metadata.UID)

@@ -86,7 +86,7 @@ type api struct {
 	asked   []url.Values
 	refuses int  // the status of watches, when it is not 0
 	once    bool // only one watch is refused
-	// certificate is shown to who comes, unless it is nil.
+	// certificate is shown to clients, unless it is nil.
 	certificate *tls.Certificate
 }
 
@@ -106,7 +106,7 @@ func startAPI(t *testing.T) *api {
 	return a
 }
 
-// shown returns how a connection begins; nil for the server's own way.
+// shown returns the TLS configuration for a connection; nil for the server's own.
 func (a *api) shown(*tls.ClientHelloInfo) (*tls.Config, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -151,7 +151,8 @@ func (a *api) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// lists and versions are the lists that were asked for, and the versions from which watches began.
+// lists and versions return the lists that were asked for, and the versions from which watches
+// began.
 func (a *api) lists() (lists int, versions []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -251,8 +252,8 @@ func TestAWatchGoesOn(t *testing.T) {
 	}
 }
 
-// TestAVersionThatIsGone has the server refuse to go on, in the stream and by its status. The list
-// that is read then has one pod less.
+// TestAVersionThatIsGone has the server refuse to continue, in the stream and by its status. The
+// list that is read then has one pod less.
 func TestAVersionThatIsGone(t *testing.T) {
 	for name, gone := range map[string]func(*api){
 		"in the stream": func(a *api) { a.watches <- changeOf("ERROR", goneObject) },
@@ -277,8 +278,8 @@ func TestAVersionThatIsGone(t *testing.T) {
 	}
 }
 
-// TestTheServerIsAway closes connections, and changes the token as the kubelet does: what is known
-// stays.
+// TestTheServerIsAway closes connections, and changes the token as the kubelet does. Known tags
+// stay.
 func TestTheServerIsAway(t *testing.T) {
 	a := startAPI(t)
 	w := watch(t, optionsFor(a))
@@ -335,8 +336,8 @@ func TestWhatCannotBe(t *testing.T) {
 	}
 }
 
-// TestAWatchThatIsRefused has a server that gives its list and refuses each watch after it: that
-// is a failure each time, the pauses grow, and the log is not filled.
+// TestAWatchThatIsRefused has a server that gives its list and refuses each watch after it. Each is
+// a failure, the pauses grow, and the log does not fill.
 func TestAWatchThatIsRefused(t *testing.T) {
 	for _, status := range []int{http.StatusForbidden, http.StatusGone} {
 		a := startAPI(t)
@@ -382,8 +383,8 @@ func TestOwners(t *testing.T) {
 	}
 }
 
-// FuzzChange gives the source whatever comes in a watch: no panic, and as many entities as the pod
-// has containers, and itself.
+// FuzzChange gives the source any bytes as a watch: no panic, and as many entities as the pod has
+// containers, and itself.
 func FuzzChange(f *testing.F) {
 	f.Add([]byte(changeOf("ADDED", checkoutPod(1, "Running"))))
 	f.Add([]byte(changeOf("DELETED", jobPod(2))))

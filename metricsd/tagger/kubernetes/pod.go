@@ -46,8 +46,8 @@ type container struct {
 	ID    string `json:"containerID"` // containerd://..., empty before it has started
 }
 
-// entities returns the pod's, under its UID, and its containers', under their IDs. A container has
-// the pod's tags too.
+// entities returns the pod under its UID, and its containers under their IDs. A container has the
+// pod's tags too.
 func (p *pod) entities(labels, annotations tagger.Labels) map[string]tagger.Entity {
 	m := &p.Metadata
 	whole := tagger.Entity{Orchestrator: tagger.Add(nil, "pod_name", m.Name)}
@@ -70,7 +70,7 @@ func (p *pod) entities(labels, annotations tagger.Labels) map[string]tagger.Enti
 	return all
 }
 
-// id returns the container's without its runtime.
+// id returns the container's ID without its runtime.
 func (c *container) id() string {
 	_, id, ok := strings.Cut(c.ID, "://")
 	if !ok {
@@ -89,8 +89,8 @@ func (c *container) entity(pod string) tagger.Entity {
 // ofCronJob matches the name of a job that a cron job has made: its own and the minute.
 var ofCronJob = regexp.MustCompile(`^(.+)-[0-9]{8,}$`)
 
-// entity returns the tags of what controls a pod. Those of which each run makes a new one are of
-// the cardinality of pods.
+// entity returns the tags of a pod's controller. Tags that change with each run have the
+// cardinality of pods.
 func (o *owner) entity(labels map[string]string) (e tagger.Entity) {
 	e.Low = tagger.Add(nil, "kube_ownerref_kind", strings.ToLower(o.Kind))
 	e.Orchestrator = tagger.Add(nil, "kube_ownerref_name", o.Name)

@@ -15,12 +15,12 @@ import (
 	"github.com/beagle-go/beagle/metricsd/tagger"
 )
 
-// NewStore makes a store that tells of changes at once, and forgets soon what was dropped.
+// NewStore makes a store that reports changes at once, and soon forgets dropped entities.
 func NewStore() *tagger.Store {
 	return tagger.NewStore(tagger.StoreOptions{Settle: time.Millisecond, Keep: 200 * time.Millisecond})
 }
 
-// Watched is what a store has told last.
+// Watched holds the latest report of a store.
 type Watched struct {
 	t   *testing.T
 	mu  sync.Mutex
@@ -45,7 +45,7 @@ func Watch(t *testing.T, store *tagger.Store, source func(context.Context)) *Wat
 	return w
 }
 
-// Tags returns those that a message with tags of its own gets through a Joiner, as in the agent.
+// Tags returns the tags of a message through a Joiner, as in the agent.
 func (w *Watched) Tags(s dogstatsd.Source, own ...string) string {
 	w.mu.Lock()
 	all := maps.Clone(w.all)

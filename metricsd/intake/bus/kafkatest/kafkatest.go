@@ -34,11 +34,11 @@ type Server struct {
 	said    *bytes.Buffer
 }
 
-// patience is how long a broker may take to start, on a machine that does much else.
+// patience is how long a broker may take to start on a busy machine.
 const patience = 2 * time.Minute
 
-// Start starts a broker, which ends with the test. Where there are no jars the test is
-// skipped; `bench/kafka.sh` fetches them.
+// Start starts a broker, which ends with the test. Without jars it skips the test; `bench/kafka.sh`
+// fetches them.
 func Start(t testing.TB) *Server {
 	t.Helper()
 	if os.Getenv(Jars) == "" {
@@ -62,13 +62,13 @@ func Start(t testing.TB) *Server {
 	return s
 }
 
-// archive holds the broker's classes as Java has them once they are loaded and verified. It stands
-// beside the jars, and takes a third off each start.
+// archive holds the broker's classes as Java has them after loading and verifying. It lies beside
+// the jars, and saves a third of each start.
 func archive() string { return filepath.Clean(os.Getenv(Jars)) + ".jsa" }
 
-var archiving sync.Once // where it fails, not for each broker
+var archiving sync.Once // if that fails, once and not for each broker
 
-// makeArchive makes the archive, of a broker that starts and ends. Where that fails, brokers start
+// makeArchive makes the archive, from a broker that starts and ends. If that fails, brokers start
 // without one.
 func (s *Server) makeArchive() {
 	s.t.Helper()
@@ -86,8 +86,8 @@ func (s *Server) makeArchive() {
 	s.format()
 }
 
-// formatted is what Kafka's tool makes of an empty directory. It takes a second, and is the same
-// for all brokers.
+// formatted is an empty directory after Kafka's tool has formatted it. That takes a second, and is
+// the same for all brokers.
 var formatted struct {
 	sync.Mutex
 	files fstest.MapFS // nil before the first
@@ -134,11 +134,11 @@ func freePort(t testing.TB) string {
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 
-// Copy keeps what the broker has on its disk. It is killed for that, and runs again.
+// Copy kills the broker, keeps a copy of its disk, and starts it again.
 func (s *Server) Copy() { s.offline(s.data(), filepath.Join(s.dir, "copy")) }
 
-// Restore puts the kept copy in the place of what the broker has on its disk, as after a
-// disaster, or that of one directory alone. It is killed for that, and runs again.
+// Restore kills the broker, replaces its disk by the kept copy, as after a disaster, and starts it
+// again. It can replace one directory alone.
 func (s *Server) Restore(directory string) {
 	s.offline(filepath.Join(s.dir, "copy", directory), filepath.Join(s.data(), directory))
 }
@@ -185,7 +185,7 @@ func (s *Server) java(share string, args ...string) *exec.Cmd {
 	return c
 }
 
-// Run runs the broker, again if it was killed, and returns when it answers.
+// Run runs the broker, also after a kill, and returns when it answers.
 func (s *Server) Run() {
 	s.t.Helper()
 	s.Launch()
@@ -211,7 +211,7 @@ func (s *Server) await() {
 	}
 }
 
-// Launch runs the broker and does not wait for it.
+// Launch starts the broker and does not wait for it.
 func (s *Server) Launch() {
 	s.t.Helper()
 	s.launch("-XX:SharedArchiveFile=" + archive())

@@ -19,7 +19,7 @@ import (
 
 // Server is a server on a Unix socket, with an empty database.
 type Server struct {
-	Address string // as libpq takes it
+	Address string // in libpq's form
 	t       testing.TB
 	dir     string
 	bin     string
@@ -28,8 +28,8 @@ type Server struct {
 	ended   chan struct{} // closed when running has ended
 }
 
-// Start starts a server, which ends with the test. It runs as the user postgres when the test
-// runs as root, which PostgreSQL refuses. Where it is not installed the test is skipped.
+// Start starts a server, which ends with the test. When the test runs as root, which PostgreSQL
+// refuses, the server runs as the user postgres. Without PostgreSQL it skips the test.
 func Start(t testing.TB) *Server {
 	t.Helper()
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
@@ -68,8 +68,8 @@ func (s *Server) command(name string, args ...string) *exec.Cmd {
 	return c
 }
 
-// Run runs the server, again if it was killed, and returns when it answers. It ends
-// by itself while children of the one that was killed are still there, and is tried again.
+// Run starts the server, also after a kill, and returns when it answers. A server ends by itself
+// while children of the killed one are still there; Run then tries again.
 func (s *Server) Run() {
 	s.t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
@@ -113,8 +113,7 @@ func (s *Server) gone() bool {
 	}
 }
 
-// Kill ends the server by SIGKILL. Its children end when they notice, in the midst of what
-// they do.
+// Kill ends the server by SIGKILL. Its children end when they notice, in the middle of their work.
 func (s *Server) Kill() {
 	s.running.Process.Kill()
 	<-s.ended
