@@ -14,7 +14,7 @@ import (
 func TestMeasuringNamesTheProfile(t *testing.T) {
 	dir := t.TempDir()
 	spec := Defaults()
-	m := &meter{spec: &spec, unit: &source.Unit{Target: beagle.Target{Dir: dir, PkgDir: dir}}}
+	m := &meter{setting: setting{spec: &spec, unit: &source.Unit{Target: beagle.Target{Dir: dir, PkgDir: dir}}}}
 	seen := map[string]string{}
 	for _, profile := range []string{"", "one", "another"} {
 		if profile != "" {
