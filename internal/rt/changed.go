@@ -110,7 +110,7 @@ func (x *exhauster) changed(yield func() bool) {
 		x.changeBytes, x.stretch} {
 		seen := map[string]bool{}
 		// Texts that occur in several records are changed once.
-		ok := x.everySpot(1, func(s spot, text []byte) bool {
+		ok := x.args.everySpot(1, func(s spot, text []byte) bool {
 			if len(text) == 0 || len(text) > 1<<16 || s.elem == whole && seen[string(text)] {
 				return true
 			}
@@ -120,7 +120,7 @@ func (x *exhauster) changed(yield func() bool) {
 					x.pass(1)
 					return true
 				}
-				x.put(s, b)
+				x.args.put(s, b)
 				return yield()
 			})
 		})

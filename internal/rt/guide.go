@@ -61,7 +61,7 @@ func (h *Harness[A, R]) guided(q *GuideRequest) (any, error) {
 		return nil, err
 	}
 	// The guide knows no types: it calls and compares through these functions.
-	g := newGuide(q, x.domain, x.v.Type().PkgPath(), h.Types)
+	g := newGuide(q, x.args.domain, x.args.v.Type().PkgPath(), h.Types)
 	g.clone = func(p any) any { return Clone(p.(*A)) }
 	g.call = func(id int, p any) *Diff { return s.check.compare(id, p.(*A)) }
 	g.slow = func(id int, p any) bool { return x.slowFor(func() { s.check.original(id, p.(*A)) }) }
