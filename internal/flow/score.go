@@ -309,7 +309,9 @@ const placeTimes = 4
 func (p *placeTimer) screen(
 	ctx context.Context, g *inplace.Program, versions []int, budget time.Duration,
 ) ([]beagle.Ratio, error) {
-	return bench.ScreenIn(ctx, p.clock(), p.place.Timed(g), versions, placeTimes*budget, p.spec.Seed, p.spec.Score)
+	return bench.ScreenIn(ctx, p.clock(), p.place.Timed(g), versions, bench.Options{
+		Budget: placeTimes * budget, Seed: p.spec.Seed, Score: p.spec.Score,
+	})
 }
 
 // clock counts exactly if the counts decide.
