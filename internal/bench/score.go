@@ -167,7 +167,8 @@ func (m *confirmer) judged(t *finalist, look int) finding {
 	}
 	original, version := typical(t.baseline), typical(t.best)
 	if !s.Counts() {
-		return judge(train.scored(s.Time, s.Memory(original, version)), look, len(m.finalists), m.tried, m.options.MinGain)
+		scored := train.scored(s.Time, s.Memory(original, version))
+		return judge(scored, look, len(m.finalists), m.tried, m.options.MinGain)
 	}
 	switch {
 	case train.N >= minLayouts && !fewer(s, original, version, m.options.MinGain):

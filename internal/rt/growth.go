@@ -216,7 +216,7 @@ func (g *grower[A, R]) follow(was, now int) {
 		if !isInteger(s.t) {
 			continue
 		}
-		if f, ok := g.x.args.peek(i); ok && (f.CanInt() && f.Int() == int64(was) || f.CanUint() && f.Uint() == uint64(was)) {
+		if f, ok := g.x.args.peek(i); ok && isNumber(f, was) {
 			g.x.args.setInt(i, int64(now))
 		}
 	}

@@ -37,8 +37,8 @@ const affordable = largeCase / 2
 type limits struct {
 	off      bool          // one case is made again: its number counts cases that were left out
 	patience time.Duration // bounds the original's time on a case before the phase ends
-	// processor time of the process at which the phase ends: a loaded machine makes the phase slower,
-	// not blinder
+	// processor time of the process at which the phase ends: a loaded machine makes the phase
+	// slower, not blinder
 	deadline time.Duration
 	cap      int64 // numbers above it are left out: the original is too slow for them
 	capLen   int   // the same for lengths

@@ -38,7 +38,7 @@ type pattern struct {
 
 // patterns fill sequences of every size, the most telling first.
 var patterns = []pattern{
-	{false, largestText, tail},
+	{false, largestText, countingTail},
 	{false, largestText, func(k, n int) int { return high }},
 	{false, largestText, func(k, n int) int { return k }},
 	{false, largestText, func(k, n int) int { return low }},
@@ -52,9 +52,9 @@ var patterns = []pattern{
 	{false, 1<<17 + 1, func(k, n int) int { return k >> (9 - 8*(k&1)) }}, // all pairs of bytes
 }
 
-// tail counts up, and ends in up to sixteen elements that were there before: the
+// countingTail counts up, and ends in up to sixteen elements that were there before: the
 // first, some between, and the latest.
-func tail(k, n int) int {
+func countingTail(k, n int) int {
 	last := min(n/2, 16)
 	if fresh := n - last; k >= fresh && last > 0 {
 		return (k-fresh+1)*fresh/last - 1

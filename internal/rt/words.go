@@ -34,7 +34,10 @@ func (x *exhauster) lengths(yield func() bool) {
 			// Lengths that agree may matter, too.
 			if ok && sequences > 1 {
 				x.args.base(0)
-				x.args.each(isSequence, func(i int, t reflect.Type) bool { x.args.fill(i, t, n, way, rng); return true })
+				x.args.each(isSequence, func(i int, t reflect.Type) bool {
+					x.args.fill(i, t, n, way, rng)
+					return true
+				})
 				ok = yield()
 			}
 			// The original got slow: later phases stop at this length.

@@ -179,7 +179,7 @@ func (j *Job) single(args []byte) (path string, remove func(), err error) {
 func (g *guidance) deadly(ctx context.Context, exit *harness.Exit, d *rt.Diff) (*Rejection, error) {
 	fate := fates[exit.Kind]
 	d.Kind, d.Got = fate.kind, fate.text
-	if bark := barked(exit.Detail); bark != nil {
+	if bark := watchdogDiff(exit.Detail); bark != nil {
 		d.Got = bark.Got
 		if bark.Kind == "memory" {
 			fate = fates[harness.Memory]
@@ -200,7 +200,7 @@ func (g *guidance) guideEnded(
 	ctx context.Context, q *rt.GuideRequest, exit *harness.Exit,
 ) (*Rejection, error) {
 	// Find the input that ended the process.
-	d := barked(exit.Detail)
+	d := watchdogDiff(exit.Detail)
 	if d == nil || len(d.Args) == 0 {
 		var err error
 		if d, err = g.guideShown(ctx, q, exit); err != nil {

@@ -242,8 +242,8 @@ func (c *typedText) borrowers(gen *ast.GenDecl, note func(ast.Expr)) {
 // steps, helpers are analysed one by one.
 const helperSteps = 1 << 18
 
-// A helperStudy finds the effects of functions on memory. It notes nothing of an analysis that needs
-// more steps than it may take, as one function in a large package does.
+// A helperStudy finds the effects of functions on memory. It notes nothing of an analysis that
+// needs more steps than it may take, as one function in a large package does.
 type helperStudy struct {
 	prog  *ssa.Program
 	own   func(*ssa.Function) bool
@@ -257,7 +257,8 @@ func (s *helperStudy) alone(f *ssa.Function, among []*ssa.Function, steps int) {
 	s.analyse(group, group, steps, f)
 }
 
-// together analyses a group of functions. A call of a value may reach the functions given as values.
+// together analyses a group of functions. A call of a value may reach the functions given as
+// values.
 func (s *helperStudy) together(group, values []*ssa.Function, steps int) {
 	s.analyse(group, values, steps, group...)
 }
