@@ -75,7 +75,7 @@ func TestKnownDuplicates(t *testing.T) {
 }
 
 // TestSharesOfABatch: of candidates with the same machine code the first in the
-// batch's order counts, whichever share was evaluated first, and whoever looks.
+// batch's order counts, whichever share was evaluated first, and whichever process looks.
 func TestSharesOfABatch(t *testing.T) {
 	s, err := store.Open(t.TempDir())
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/beagle-go/beagle/internal/source"
 )
 
-// TestMeasuringNamesTheProfile: a measurement on top of one profile is none on
-// top of another, which the store must not confuse.
+// TestMeasuringNamesTheProfile checks that the store does not confuse measurements on top of
+// different profiles.
 func TestMeasuringNamesTheProfile(t *testing.T) {
 	dir := t.TempDir()
 	spec := Defaults()

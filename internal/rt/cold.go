@@ -5,9 +5,8 @@ import (
 	"runtime"
 )
 
-// A version that remembers answers looks right to whoever calls it with the
-// same inputs over and over. These looks begin in a process that has seen no
-// input before, and give each input to it for the first time.
+// A version that remembers answers passes repeated calls with the same inputs. These checks start a
+// process that has seen no input, and give it each input once.
 
 // The values of Replay.Cold.
 const (

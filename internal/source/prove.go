@@ -143,7 +143,7 @@ func constantSpan(c constant.Value) span {
 
 // boundAtCall bounds an integer expression of the caller.
 func (v *prover) boundAtCall(e ast.Expr) span {
-	// Definitions may lead far; a bound that is not found in time is none.
+	// Definitions may form long chains: give up on a bound after 20.
 	if v.depth > 20 {
 		return anything
 	}

@@ -100,7 +100,7 @@ func fileNamed(spec string) error {
 		return nil
 	}
 	name := "Func"
-	// What stands behind the colon may be the function's name; a line number is none.
+	// The text after the colon may name a function. A line number does not.
 	if token.IsIdentifier(strings.ReplaceAll(rest, ".", "")) {
 		name = rest
 	}

@@ -139,7 +139,7 @@ func (u *Unit) unknownFunction(p *packages.Package, name string, known []string)
 	if hasGoFiles(filepath.Join(u.opts.Dir, u.opts.Spec)) {
 		return unknownPackage(u.opts.Dir, u.opts.Spec, "")
 	}
-	// Names that are similar come first, and then those whose last part is.
+	// List similar names first, then names whose last part is similar.
 	e := &beagle.UsageError{What: fmt.Sprintf("%s: package %s has no function %s", u.opts.Spec, p.PkgPath, name)}
 	inorder.Sort(known)
 	known = slices.DeleteFunc(slices.Compact(known), func(n string) bool { return n == "init" || n == "_" })
