@@ -25,8 +25,8 @@
 //
 // # What it never does
 //
-//   - It never blocks: whoever finds the ring full, or another goroutine at work, records nothing
-//     and adds to a counter.
+//   - It never blocks: a call that finds the ring full, or another goroutine at work, records
+//     nothing and adds to a counter.
 //   - It never panics into the service, and never keeps a reference to what it has seen.
 //   - It never reads maps, and never follows pointers, unless the controller asks for that: memory
 //     behind them may be written at the same time. A concurrent write to a map that is read ends

@@ -22,7 +22,7 @@ func (m *confirmer) alone(ctx context.Context, im image, t *finalist, parts int)
 	if t.fail != "" || len(pairs) == 0 {
 		return nil
 	}
-	m.o.Log("measuring in processes apart")
+	m.options.Log("measuring in processes apart")
 	// A few copies of each side will do, or one if calls are slow.
 	q := m.request(nil, []set{{file: m.sets[0].file, share: apartShare}}, float64(parts))
 	sides := [2][]int{m.originals(), t.copies}

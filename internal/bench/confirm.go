@@ -104,25 +104,35 @@ type finalist struct {
 
 // A confirmer measures the finalists together.
 type confirmer struct {
-	lab        lab
-	inPlace    bool // the lab is a Place: nothing is repeated apart, cold or with a profile
-	o          Options
-	copies     int  // of each version in a binary
-	slow       bool // the function is: fewer of them are timed
-	sets       []set
-	mutates    bool
-	panics     bool
-	rng        *rand.Rand
-	finalists  []*finalist
-	tried      int // candidates from which these were chosen
-	control    []layoutResult
-	accidents  int // processes that died
+	lab       lab
+	options   Options
+	rng       *rand.Rand
+	copies    int // of each version in a binary
+	sets      []set
+	finalists []*finalist
+	tried     int // candidates from which these were chosen
+	subject
+	course
+}
+
+// A subject is the function that a confirmer measures, with its inputs.
+type subject struct {
+	inPlace bool // the lab is a Place: nothing is repeated apart, cold or with a profile
+	slow    bool // the function is: fewer copies are timed
+	mutates bool
+	panics  bool
+	held    int             // records in the holdout set
+	skipped int             // recorded calls on which the original panics
+	untimed map[string]bool // sets on all of whose records it does
+}
+
+// A course is what a confirmer has spent and seen so far.
+type course struct {
 	timeBudget timeBudget
 	schedule   schedule
+	control    []layoutResult // of the original against itself
+	accidents  int            // processes that died
 	gcByte     float64
-	held       int             // records in the holdout set
-	skipped    int             // recorded calls on which the original panics
-	untimed    map[string]bool // sets on all of whose records it does
 }
 
 // schedule holds how the last joint process divided the time of the training inputs.
@@ -164,8 +174,8 @@ func upTo(first, n int) []int {
 // candidates the search had, for the correction of the best.
 func (m *confirmer) run(ctx context.Context, tried int) ([]beagle.Measurement, error) {
 	m.tried = tried
-	m.o.Log("linking layouts")
-	images, err := m.images(ctx, m.o.PGO, open, firstLook(len(m.finalists)))
+	m.options.Log("linking layouts")
+	images, err := m.images(ctx, m.options.PGO, open, firstLook(len(m.finalists)))
 	if err != nil {
 		return nil, err
 	}
@@ -212,7 +222,7 @@ func (m *confirmer) layout(ctx context.Context, im image) error {
 	}
 	m.timeBudget.layouts++
 	m.timeBudget.versions += len(ts) + 1
-	m.o.Log(fmt.Sprintf("measuring layout %d", m.timeBudget.layouts))
+	m.options.Log(fmt.Sprintf("measuring layout %d", m.timeBudget.layouts))
 	q := m.request(variants, m.sets, float64(planned)/m.timeBudget.pace())
 	// The cost of a collected byte is measured once.
 	q.GC = m.gcByte == 0
@@ -253,7 +263,7 @@ func (m *confirmer) request(variants []int, sets []set, processes float64) *rt.T
 	return q
 }
 
-func (m *confirmer) nanos(share float64) int64 { return int64(share * float64(m.o.Budget)) }
+func (m *confirmer) nanos(share float64) int64 { return int64(share * float64(m.options.Budget)) }
 
 // forgiven reports whether a process that died may be tried again: it happens
 // on a machine short of memory, but not often.
@@ -424,8 +434,9 @@ func (m *confirmer) resources(q *rt.Time, t *rt.Timing, ts []*finalist) {
 
 // newConfirmer prepares the measurement of n candidates.
 func newConfirmer(l lab, n int, o Options) *confirmer {
-	m := &confirmer{lab: l, o: o, copies: copiesOf(n), timeBudget: timeBudget{total: o.Budget},
-		rng: rand.New(rand.NewPCG(o.Seed, 0xbea91e)), untimed: map[string]bool{}}
+	m := &confirmer{lab: l, options: o, copies: copiesOf(n), rng: rand.New(rand.NewPCG(o.Seed, 0xbea91e))}
+	m.timeBudget.total = o.Budget
+	m.untimed = map[string]bool{}
 	for i := range n {
 		m.finalists = append(m.finalists, &finalist{copies: upTo((i+1)*m.copies, m.copies)})
 	}

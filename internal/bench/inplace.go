@@ -73,10 +73,8 @@ func ConfirmIn(
 	return out, nil
 }
 
-// ScreenIn does what [Screen] does in a place.
-func ScreenIn(
-	ctx context.Context, p Place, g PlaceProgram, idx []int, budget time.Duration, seed uint64, score beagle.Score,
-) ([]beagle.Ratio, error) {
+// ScreenIn does what [Screen] does in a place, with the options' budget, seed and score.
+func ScreenIn(ctx context.Context, p Place, g PlaceProgram, idx []int, o Options) ([]beagle.Ratio, error) {
 	if len(idx) == 0 {
 		return nil, nil
 	}
@@ -87,7 +85,7 @@ func ScreenIn(
 		}
 		return &rt.TimeReply{Sets: []rt.Timing{*t}}, "", nil
 	}
-	return screen(ctx, run, idx, rt.Time{Sets: []rt.TimeSet{{}}, Seed: seed}, budget, score)
+	return screen(ctx, run, idx, rt.Time{Sets: []rt.TimeSet{{}}, Seed: o.Seed}, o.Budget, o.Score)
 }
 
 // A placeLab builds and times in a place.

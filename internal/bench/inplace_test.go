@@ -141,7 +141,8 @@ func TestScores(t *testing.T) {
 			if (m.Score == nil) != (x.point == 0) || m.Score != nil && math.Abs(m.Score.Point-x.point) > 0.02*x.point {
 				t.Errorf("the score is %v, want %g", m.Score, x.point)
 			}
-			ratios, err := ScreenIn(t.Context(), p, simProgram{p}, []int{len(p.ids) - 1}, time.Second, 1, x.score)
+			ratios, err := ScreenIn(t.Context(), p, simProgram{p}, []int{len(p.ids) - 1},
+				Options{Budget: time.Second, Seed: 1, Score: x.score})
 			far := x.point > 0 && x.why != "it may take longer" && math.Abs(ratios[0].Point-x.point) > 0.05*x.point
 			if err != nil || far {
 				t.Errorf("screened as %v, want %g: %v", ratios, x.point, err)

@@ -13,7 +13,7 @@ func (m *confirmer) measurement(t *finalist, i int) beagle.Measurement {
 		Tried:   max(m.tried, len(m.finalists)),
 		Why:     t.fail,
 		Seconds: m.timeBudget.spent.Seconds(),
-		MinGain: m.o.MinGain,
+		MinGain: m.options.MinGain,
 	}
 	// A candidate that failed has no figures.
 	if t.fail != "" {
@@ -48,8 +48,8 @@ func (m *confirmer) notes() (out []string) {
 	if m.untimed["fresh"] {
 		out = append(out, "calls drawn anew are not timed: the original panics on all of them")
 	}
-	if m.o.Told != "" {
-		out = append(out, m.o.Told)
+	if m.options.Told != "" {
+		out = append(out, m.options.Told)
 	}
 	return out
 }
@@ -57,7 +57,7 @@ func (m *confirmer) notes() (out []string) {
 // evidence collects all that was measured of a finalist, for the decision.
 func (m *confirmer) evidence(t *finalist, i int) *Evidence {
 	e := evidenceOf(t.train)
-	e.Possible, e.Found, e.MinGain = t.halves, t.finding == found, m.o.MinGain
+	e.Possible, e.Found, e.MinGain = t.halves, t.finding == found, m.options.MinGain
 	// A candidate that was given up for lack of time says what was planned.
 	if t.finding == rested || m.timeBudget.hurried && t.finding == open {
 		e.Planned, e.Longer = planned, m.timeBudget.longer()
@@ -66,7 +66,7 @@ func (m *confirmer) evidence(t *finalist, i int) *Evidence {
 	e.Holdout, e.Fresh = combined(t.holdout), combined(t.fresh)
 	e.PGO, e.Cold = combined(t.pgo), combined(t.cold)
 	// With a profile given, all layouts were built with it.
-	if m.o.PGO != "" && e.Found {
+	if m.options.PGO != "" && e.Found {
 		e.PGO = &e.Train
 	}
 	// Processes apart are evidence only where they met.
@@ -75,8 +75,8 @@ func (m *confirmer) evidence(t *finalist, i int) *Evidence {
 		e.Apart = &c
 	}
 	e.Baseline, e.Best = typical(t.baseline), typical(t.best)
-	e.SameCode = !m.o.Blind && m.lab.sameCode(i)
-	e.Score = m.o.Score
+	e.SameCode = !m.options.Blind && m.lab.sameCode(i)
+	e.Score = m.options.Score
 	return e
 }
 

@@ -109,7 +109,7 @@ func (m *confirmer) thin() {
 // lower returns the low end of the interval of a candidate's gain as measured so far, in
 // logarithms.
 func (m *confirmer) lower(t *finalist) float64 {
-	train, s := evidenceOf(t.train).Train, m.o.Score
+	train, s := evidenceOf(t.train).Train, m.options.Score
 	if train.N < 2 {
 		return math.Inf(-1)
 	}

@@ -67,7 +67,7 @@ func (m *confirmer) withColdCaches(ctx context.Context, images []image) error {
 	if len(ts) == 0 {
 		return nil
 	}
-	m.o.Log("measuring with cold caches")
+	m.options.Log("measuring with cold caches")
 	inputs := []set{{m.sets[0].file, coldShare, func(t *finalist) *[]layoutResult { return &t.cold }}}
 	images = images[:min(len(images), coldLayouts)]
 	// The candidates of interest are timed together in each image. A process that dies drops its
@@ -95,10 +95,10 @@ func (m *confirmer) withColdCaches(ctx context.Context, images []image) error {
 func (m *confirmer) withPGO(ctx context.Context, im image) error {
 	ts := m.at(found)
 	// Brief measurements have no time for it.
-	if m.o.PGO != "" || len(ts) == 0 || m.o.Brief {
+	if m.options.PGO != "" || len(ts) == 0 || m.options.Brief {
 		return nil
 	}
-	m.o.Log("measuring with profile-guided optimisation")
+	m.options.Log("measuring with profile-guided optimisation")
 	// First take a profile with the candidates at work.
 	q := m.request(m.cast(im, ts), m.sets[:1], 1)
 	q.Profile = min(m.nanos(pgoShare/4), int64(time.Second))

@@ -161,16 +161,17 @@ func longerWithCollector(e *Evidence, corrected beagle.Ratio) string {
 
 // judged judges the measurement of a finalist by the score.
 func (m *confirmer) judged(t *finalist, look int) finding {
-	train, s := evidenceOf(t.train).Train, m.o.Score
+	train, s := evidenceOf(t.train).Train, m.options.Score
 	if s.TimeAlone() {
-		return judge(train, look, len(m.finalists), m.tried, m.o.MinGain)
+		return judge(train, look, len(m.finalists), m.tried, m.options.MinGain)
 	}
 	original, version := typical(t.baseline), typical(t.best)
 	if !s.Counts() {
-		return judge(train.scored(s.Time, s.Memory(original, version)), look, len(m.finalists), m.tried, m.o.MinGain)
+		scored := train.scored(s.Time, s.Memory(original, version))
+		return judge(scored, look, len(m.finalists), m.tried, m.options.MinGain)
 	}
 	switch {
-	case train.N >= minLayouts && !fewer(s, original, version, m.o.MinGain):
+	case train.N >= minLayouts && !fewer(s, original, version, m.options.MinGain):
 		return futile
 	case train.N >= layoutsALook && train.Ratio.High < notSlower:
 		return futile

@@ -85,7 +85,7 @@ func newSifter(l lab, n int, inputs string, o Options) *confirmer {
 // sift times all candidates in each layout.
 func (m *confirmer) sift(ctx context.Context, pairs [][2]int) (*Sifting, error) {
 	// All layouts link the same objects, so one build serves for all.
-	first, failed, err := m.lab.build(ctx, m.o.PGO, m.layoutSeed())
+	first, failed, err := m.lab.build(ctx, m.options.PGO, m.layoutSeed())
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (m *confirmer) sift(ctx context.Context, pairs [][2]int) (*Sifting, error) 
 	// over. A few layouts are always measured.
 	for images, round := append([]image{first}, more...), 1; ; round++ {
 		for k, im := range images {
-			if k >= fewLayouts && m.timeBudget.spent > time.Duration(2*round)*m.o.Budget {
+			if k >= fewLayouts && m.timeBudget.spent > time.Duration(2*round)*m.options.Budget {
 				return m.sifting(pairs), nil
 			}
 			if err := m.siftIn(ctx, im); err != nil {
@@ -110,7 +110,7 @@ func (m *confirmer) sift(ctx context.Context, pairs [][2]int) (*Sifting, error) 
 		}
 		// Sharp enough means that the typical interval of those that are undecided is narrow.
 		out := m.sifting(pairs)
-		if round >= m.o.Rounds || m.o.Brief || typicalWidth(m.undecided(out.Over, pairs)) <= sharp {
+		if round >= m.options.Rounds || m.options.Brief || typicalWidth(m.undecided(out.Over, pairs)) <= sharp {
 			return out, nil
 		}
 		if images, err = m.relink(ctx, first, SiftLayouts); err != nil {
@@ -158,7 +158,7 @@ func (m *confirmer) siftIn(ctx context.Context, im image) error {
 	if err != nil || reply == nil {
 		return err
 	}
-	m.collectBy(m.o.Score, im, q, &reply.Sets[0], m.at(open), m.sets[0].into)
+	m.collectBy(m.options.Score, im, q, &reply.Sets[0], m.at(open), m.sets[0].into)
 	m.slow = m.slow || len(reply.Sets[0].Window) < enoughPairs
 	return nil
 }

@@ -209,33 +209,40 @@ func (c *capturer) suite(ctx context.Context, i int, p *gotool.Listed, of int) e
 	if err != nil || !ok {
 		return err
 	}
+	tests := suiteRun{pkg: p, binary: binary, what: "go test", args: []string{"-test.count=1"}}
+	benchmarks := suiteRun{pkg: p, binary: binary, what: "go test -bench", args: []string{
+		"-test.run=^$", "-test.benchtime=" + c.o.BenchTime,
+	}}
 	if one := c.o.Benchmark; one != "" {
-		_, err := c.record(ctx, p, binary, "go test -bench", []string{"-test.run=^$", "-test.bench=^" + one + "$",
-			"-test.benchtime=" + c.o.BenchTime})
+		_, err := c.record(ctx, benchmarks, "-test.bench=^"+one+"$")
 		return err
 	}
 	pattern := named(p, c.u.Target.Name, "Test", "Example", "Fuzz")
-	if err := c.attempt(ctx, p, binary, "go test", []string{"-test.count=1"}, "-test.run=", pattern); err != nil ||
-		c.done(plenty) {
+	if err := c.attempt(ctx, tests, "-test.run=", pattern); err != nil || c.done(plenty) {
 		return err
 	}
 	c.o.Progress("calls of "+c.u.Target.Name+" by the benchmarks of "+p.ImportPath+place, c.records)
 	pattern = named(p, c.u.Target.Name, "Benchmark")
-	return c.attempt(ctx, p, binary, "go test -bench",
-		[]string{"-test.run=^$", "-test.benchtime=" + c.o.BenchTime}, "-test.bench=", pattern)
+	return c.attempt(ctx, benchmarks, "-test.bench=", pattern)
+}
+
+// A suiteRun is a way to run the tests or the benchmarks of a package.
+type suiteRun struct {
+	pkg    *gotool.Listed
+	binary string
+	what   string // the command that a user knows
+	args   []string
 }
 
 // attempt runs all tests or benchmarks of a package. When these fail, or take too
 // long, before they call the target, it runs those alone that a pattern names.
-func (c *capturer) attempt(
-	ctx context.Context, p *gotool.Listed, binary, what string, args []string, choose, pattern string,
-) error {
+func (c *capturer) attempt(ctx context.Context, s suiteRun, choose, pattern string) error {
 	before := c.out.Calls
-	ok, err := c.record(ctx, p, binary, what, append(slices.Clone(args), choose+"."))
+	ok, err := c.record(ctx, s, choose+".")
 	if err != nil || ok || pattern == "" || c.out.Calls > before {
 		return err
 	}
-	_, err = c.record(ctx, p, binary, what, append(slices.Clone(args), choose+pattern))
+	_, err = c.record(ctx, s, choose+pattern)
 	return err
 }
 
@@ -268,10 +275,8 @@ func stopped(ctx context.Context, r sandbox.Result, err error) error {
 // leastTime is a run's time even after the budget is used up.
 const leastTime = 5 * time.Second
 
-// record runs a binary of tests and adds its records. ok says that all of it ran.
-func (c *capturer) record(
-	ctx context.Context, p *gotool.Listed, binary, what string, args []string,
-) (ok bool, err error) {
+// record runs the chosen tests or benchmarks and adds their records. ok says that all of it ran.
+func (c *capturer) record(ctx context.Context, s suiteRun, chosen string) (ok bool, err error) {
 	calls, err := os.MkdirTemp(c.dir, "calls")
 	if err != nil {
 		return false, err
@@ -279,7 +284,8 @@ func (c *capturer) record(
 	defer os.RemoveAll(calls)
 	wall := max(time.Until(c.end)/2, leastTime)
 	r, err := c.box.Run(ctx, sandbox.Command{
-		Profile: sandbox.Test, Path: binary, Args: append(args, "-test.timeout="+wall.String()), Dir: p.Dir,
+		Profile: sandbox.Test, Path: s.binary, Dir: s.pkg.Dir,
+		Args: append(slices.Clone(s.args), chosen, "-test.timeout="+wall.String()),
 		Env:  append(c.tools.Env(), rt.CaptureDir+"="+calls),
 		Read: c.read, Write: []string{calls}, Limits: sandbox.Limits{Wall: wall + time.Second},
 	})
@@ -288,13 +294,13 @@ func (c *capturer) record(
 	}
 	if !r.OK() {
 		c.out.Failures = append(c.out.Failures,
-			fmt.Sprintf("%s %s %s", what, p.ImportPath, testFailure(r, c.u.Target.Dir)))
+			fmt.Sprintf("%s %s %s", s.what, s.pkg.ImportPath, testFailure(r, c.u.Target.Dir)))
 	}
 	got, err := rt.LoadCaptured(calls)
 	if err != nil {
 		return false, err
 	}
-	c.add(got, what+" "+p.ImportPath, strings.HasSuffix(what, "-bench"))
+	c.add(got, s.what+" "+s.pkg.ImportPath, strings.HasSuffix(s.what, "-bench"))
 	return r.OK(), nil
 }
 

@@ -16,7 +16,7 @@ type writer struct {
 	repeats           bool // always the same text
 }
 
-// answer returns what becomes of a proposal for a model in a world.
+// answer returns the feedback on a proposal for a model in a world.
 func (w *world) answer(p Proposal, by writer) Feedback {
 	r := rand.New(rand.NewPCG(p.Seed, 3))
 	o := Feedback{Proposal: p.ID, Dollars: by.dollars, Seconds: by.seconds}

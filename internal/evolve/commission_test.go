@@ -162,7 +162,7 @@ func TestTalks(t *testing.T) {
 	}
 }
 
-// TestAloneHoldsNoTalks checks that who answers each question anew is sent no conversation.
+// TestAloneHoldsNoTalks checks that an author that answers each question anew gets no conversation.
 func TestAloneHoldsNoTalks(t *testing.T) {
 	w, s := commissioned(6, 60, Author{Name: "a", Alone: true})
 	s.Add(w.original())

@@ -167,8 +167,8 @@ func planted(t *testing.T, fastest bool) *Search {
 }
 
 // TestTheSimplestWithin5Percent checks that the first finalist lacks the step whose gain
-// is not shown and the one whose gain is not worth its lines, and that who asks for the
-// fastest gets no slower one.
+// is not shown and the one whose gain is not worth its lines, and that a user who asks
+// for the fastest gets no slower one.
 func TestTheSimplestWithin5Percent(t *testing.T) {
 	s := planted(t, false)
 	if got := s.Finalists(); got[0].ID != "doubles" || got[len(got)-1].ID != "doubles noise little" {

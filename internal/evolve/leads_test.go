@@ -70,7 +70,7 @@ func TestOfWhatNothingIsKnown(t *testing.T) {
 	}
 }
 
-// TestNearest: a form that leaves out a step which is wanted is none.
+// TestNearest checks that a form that leaves out a wanted step is not a near one.
 func TestNearest(t *testing.T) {
 	l := Lead{Parts: []Part{{Without: []int{0}}, {Without: []int{0, 2}}, {Without: []int{0, 1, 2}}}}
 	for _, c := range []struct {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/evolve"
-	"github.com/beagle-go/beagle/internal/source"
 	"github.com/beagle-go/beagle/internal/store"
 	"github.com/beagle-go/beagle/mutate/llm"
 )
@@ -36,10 +35,7 @@ type Asked struct {
 // The authors are the models and agents that write candidates. The first request opens their
 // journal and connections.
 type authors struct {
-	spec     *Spec
-	unit     *source.Unit
-	works    *works
-	lab      *lab
+	setting
 	inputs   *inputs
 	briefing *briefing
 	door     *door

@@ -66,7 +66,7 @@ func asked(t *testing.T, s *store.Store, text string, server *llmtest.Server, ca
 	spec.Models.settle()
 	x := newSession("run", spec, s, nil, u, &lab{}, nil)
 	x.inputs.hold(&beagle.Corpus{}, 0)
-	x.rewriter.weigh(&x.preparer.ready)
+	x.rewriter.weigh(x.preparer.ready)
 	if err := s.Cache(x.works.key("assembly", x.works.root.ID, ""), kept[[]harness.Instruction]{}); err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +197,7 @@ func TestNovelty(t *testing.T) {
 }
 
 // TestShape checks that two texts that differ in comments and names of local variables are the same
-// candidate; one that says the same as its parent is none.
+// candidate, and that a text which says the same as its parent is not one.
 func TestShape(t *testing.T) {
 	other := strings.NewReplacer("_, b", "_, char", "int(b)", "int(char)", "=======\n",
 		"=======\n\t// This is much faster.\n").Replace(better)

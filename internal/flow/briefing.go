@@ -10,17 +10,12 @@ import (
 	"github.com/beagle-go/beagle/internal/evolve"
 	"github.com/beagle-go/beagle/internal/harness"
 	"github.com/beagle-go/beagle/internal/inorder"
-	"github.com/beagle-go/beagle/internal/source"
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
 // A briefing gathers what a prompt says of the target and of the versions that a proposal names.
 type briefing struct {
-	spec     *Spec
-	unit     *source.Unit
-	ready    *Prepared
-	works    *works
-	lab      *lab
+	setting
 	inputs   *inputs
 	rewriter *rewriter
 

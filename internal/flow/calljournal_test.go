@@ -18,8 +18,8 @@ func (c *cutOff) Ask(_ context.Context, q llm.Request) (llm.Reply, error) {
 }
 
 // TestLostCalls checks that what a lost call may have cost counts as spent, each time that it was
-// lost, and whoever goes on with the run asks the same by the same key, whatever the prompt would
-// be by then.
+// lost, and that a process which continues the run sends the same request with the same key,
+// whatever the prompt would be by then.
 func TestLostCalls(t *testing.T) {
 	s := openStore(t)
 	price := func(string) llm.Price { return llm.Price{In: 1, Out: 10, AsOf: "given"} }

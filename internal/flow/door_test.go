@@ -46,8 +46,7 @@ func TestPlaced(t *testing.T) {
 	}
 }
 
-// TestDoor: whoever brings a text from outside, the same limits, the same
-// completion and the same words for what is wrong hold.
+// TestDoor checks that all texts from outside meet the same limits, completion and errors.
 func TestDoor(t *testing.T) {
 	const text = `package p
 

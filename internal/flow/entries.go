@@ -182,8 +182,9 @@ func (x *inPlaceEvidence) entry(ctx context.Context, name, file string) (*groupE
 	if err := os.MkdirAll(l.dir, 0o755); err != nil {
 		return nil, err
 	}
-	in := &inputs{spec: x.spec, watch: x.watch, unit: u, works: x.works, lab: l, file: file}
-	return &groupEntry{name, l, in}, nil
+	apart := x.setting
+	apart.unit, apart.lab = u, l
+	return &groupEntry{name, l, &inputs{setting: apart, file: file}}, nil
 }
 
 // record makes the corpus of an entry, and returns its name in the store.

@@ -53,8 +53,7 @@ type candidateProgram interface {
 
 // A corpusEvidence is the evidence from a corpus.
 type corpusEvidence struct {
-	spec   *Spec
-	lab    *lab
+	setting
 	inputs *inputs
 }
 

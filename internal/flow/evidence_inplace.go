@@ -29,8 +29,6 @@ const (
 // An inPlaceEvidence is the evidence from inside the user's tests.
 type inPlaceEvidence struct {
 	placeTimer
-	watch    Watcher
-	works    *works
 	inputs   *inputs
 	verifier *verifier
 	because  string        // why no corpus serves; "" when the user asked for it

@@ -16,19 +16,14 @@ import (
 	"github.com/beagle-go/beagle/internal/corpus"
 	"github.com/beagle-go/beagle/internal/harness"
 	"github.com/beagle-go/beagle/internal/inorder"
-	"github.com/beagle-go/beagle/internal/source"
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
 // The inputs are the calls on which versions are run: recorded or given, audited, and extended by
 // counterexamples of earlier candidates.
 type inputs struct {
-	spec  *Spec
-	watch Watcher
-	unit  *source.Unit
-	works *works
-	lab   *lab
-	file  string // of recorded calls that the user gave; "" for those of the tests
+	setting
+	file string // of recorded calls that the user gave; "" for those of the tests
 
 	mu      sync.Mutex
 	held    *beagle.Corpus // nil before gather or restore

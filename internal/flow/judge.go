@@ -17,14 +17,10 @@ import (
 // A judge decides which finalist wins, and whether a version from outside is faster and behaves as
 // the original does.
 type judge struct {
-	spec     *Spec
-	watch    Watcher
-	ready    *Prepared
-	works    *works
+	setting
 	rewriter *rewriter
 	door     *door
 	verifier *verifier
-	lab      *lab
 	meter    *meter
 	mender   *mender
 	pedigree *pedigree

@@ -42,7 +42,7 @@ func settle(t *testing.T, x *works, batch ...string) []Evaluation {
 }
 
 func groupOf(x *works, batch ...string) *batchState {
-	return (&screener{works: x}).begin(batch, 0)
+	return (&screener{setting: setting{works: x}}).begin(batch, 0)
 }
 
 // TestKnownDuplicates: that a candidate is a duplicate is the word of the run
@@ -75,7 +75,7 @@ func TestKnownDuplicates(t *testing.T) {
 }
 
 // TestSharesOfABatch: of candidates with the same machine code the first in the
-// batch's order counts, whichever share was evaluated first, and whoever looks.
+// batch's order counts, whichever share was evaluated first, and whichever process looks.
 func TestSharesOfABatch(t *testing.T) {
 	s, err := store.Open(t.TempDir())
 	if err != nil {
@@ -115,7 +115,7 @@ func TestLearn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &inputs{works: knowing(t, s, "run")}
+	n := &inputs{setting: setting{works: knowing(t, s, "run")}}
 	before := &beagle.Corpus{Generated: []beagle.Record{{Args: []byte(`["known"]`)}}}
 	n.hold(before, 0)
 	failed := func(args string) Evaluation {
@@ -181,7 +181,7 @@ func TestFirstWay(t *testing.T) {
 	first, second := way("a"), way("b")
 	chains := [][]beagle.Candidate{{first}, {second}}
 	out := make([]Proposed, len(chains))
-	rw := &rewriter{works: x, inputs: &inputs{spec: &Spec{}}}
+	rw := &rewriter{setting: setting{works: x}, inputs: &inputs{setting: setting{spec: &Spec{}}}}
 	if err := rw.putChains(out, chains); err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ type lab struct {
 	box      *sandbox.Sandbox
 	builder  *harness.Builder // from equip on, as the judges
 	bench    *bench.Env
-	evidence evidence     // written by the preparer alone, as inPlace
+	evidence evidence     // see use
 	inPlace  bool         // the evidence comes from the user's tests
 	score    beagle.Score // that compares versions
 	verify   *verify.Env
@@ -81,6 +81,10 @@ func (l *lab) furnish() error {
 	}
 	return nil
 }
+
+// use makes an evidence that of the run. Only the preparer calls it: after the preparation nothing
+// changes the evidence.
+func (l *lab) use(e evidence, inPlace bool) { l.evidence, l.inPlace = e, inPlace }
 
 func (l *lab) close() {
 	l.ahead()

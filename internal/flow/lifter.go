@@ -23,9 +23,7 @@ import (
 // It looks once for each run. Its matches are part of the state that the search starts from, and
 // steps like those of the rules.
 type lifter struct {
-	spec   *Spec
-	watch  Watcher
-	lab    *lab
+	setting
 	inputs *inputs
 	early  func() (first, error) // the program of all regions, once begun
 	pause  *sync.RWMutex         // held while the search for terms pauses

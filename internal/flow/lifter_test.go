@@ -10,8 +10,8 @@ import (
 	"github.com/beagle-go/beagle/mutate/lift"
 )
 
-// liftedSource has a loop that the library has, in the midst of more; a helper that
-// is a library function; and a loop that looks like one and is none.
+// liftedSource has a loop that the library has, among others; a helper that is a library function;
+// and a loop that only looks like one.
 const liftedSource = `package p
 
 func Report(text string, words []uint64) (int, int) {

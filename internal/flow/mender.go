@@ -9,16 +9,12 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/bench"
 	"github.com/beagle-go/beagle/internal/corpus"
-	"github.com/beagle-go/beagle/internal/source"
 	"github.com/beagle-go/beagle/internal/verify"
 )
 
 // A mender looks for a contract under which a rejected version would be right.
 type mender struct {
-	spec     *Spec
-	watch    Watcher
-	unit     *source.Unit
-	lab      *lab
+	setting
 	inputs   *inputs
 	verifier *verifier
 	meter    *meter

@@ -13,15 +13,11 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/bench"
-	"github.com/beagle-go/beagle/internal/source"
 )
 
 // A meter measures how fast versions are that behave as the original does.
 type meter struct {
-	spec   *Spec
-	watch  Watcher
-	unit   *source.Unit
-	lab    *lab
+	setting
 	inputs *inputs
 }
 

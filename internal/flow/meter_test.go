@@ -9,12 +9,12 @@ import (
 	"github.com/beagle-go/beagle/internal/source"
 )
 
-// TestMeasuringNamesTheProfile: a measurement on top of one profile is none on
-// top of another, which the store must not confuse.
+// TestMeasuringNamesTheProfile checks that the store does not confuse measurements on top of
+// different profiles.
 func TestMeasuringNamesTheProfile(t *testing.T) {
 	dir := t.TempDir()
 	spec := Defaults()
-	m := &meter{spec: &spec, unit: &source.Unit{Target: beagle.Target{Dir: dir, PkgDir: dir}}}
+	m := &meter{setting: setting{spec: &spec, unit: &source.Unit{Target: beagle.Target{Dir: dir, PkgDir: dir}}}}
 	seen := map[string]string{}
 	for _, profile := range []string{"", "one", "another"} {
 		if profile != "" {

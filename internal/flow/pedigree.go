@@ -12,8 +12,7 @@ import (
 
 // A pedigree takes apart how a version was made, and what each step bought.
 type pedigree struct {
-	works    *works
-	lab      *lab
+	setting
 	inputs   *inputs
 	rewriter *rewriter
 	verifier *verifier

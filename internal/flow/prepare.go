@@ -100,7 +100,7 @@ func (a *Activities) PrepareFor(ctx context.Context, run string, spec Spec, m *b
 	if err := a.Store.Save(run, "prepared", pr.ready); err != nil {
 		return nil, err
 	}
-	return &pr.ready, x.rewriter.keepLaterFaults()
+	return pr.ready, x.rewriter.keepLaterFaults()
 }
 
 // begin opens the session of a run that may not be in the store yet.

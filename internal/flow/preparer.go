@@ -10,19 +10,13 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/bench"
 	"github.com/beagle-go/beagle/internal/harness"
-	"github.com/beagle-go/beagle/internal/source"
 	"github.com/beagle-go/beagle/mutate/lift"
 )
 
 // A preparer finds out what a search starts from. It chooses the evidence, and holds the prepared
 // state. An evidence notes in that state what it observes; the other parts of a session read it.
 type preparer struct {
-	spec     *Spec
-	watch    Watcher
-	unit     *source.Unit
-	ready    Prepared
-	works    *works
-	lab      *lab
+	setting
 	inputs   *inputs
 	rewriter *rewriter
 	verifier *verifier
@@ -58,7 +52,7 @@ func (pr *preparer) observe(ctx context.Context) error {
 // regions looks for pieces of the original in the library. On request it builds their program as
 // soon as the original is built.
 func (pr *preparer) regions(ctx context.Context, original func() (*harness.Binary, error)) *lifter {
-	l := &lifter{spec: pr.spec, watch: pr.watch, lab: pr.lab, inputs: pr.inputs, pause: &pr.pause, wait: func() {}}
+	l := &lifter{setting: pr.setting, inputs: pr.inputs, pause: &pr.pause, wait: func() {}}
 	l.early = sync.OnceValues(func() (first, error) {
 		if _, err := original(); err != nil || !pr.spec.lifts() {
 			return first{}, err
@@ -106,7 +100,7 @@ func (pr *preparer) baseline(ctx context.Context, bin *harness.Binary, regions *
 
 // weigh finds the first moves, from the facts known so far.
 func (pr *preparer) weigh() {
-	pr.rewriter.weigh(&pr.ready)
+	pr.rewriter.weigh(pr.ready)
 	pr.ready.Moves, _ = pr.rewriter.moves(pr.works.root)
 }
 
@@ -130,7 +124,7 @@ func (pr *preparer) study(ctx context.Context, regions *lifter) (lifted func() [
 
 // restore takes over the facts that Prepare saved in another process.
 func (pr *preparer) restore(ctx context.Context) error {
-	if ok, err := pr.works.store.Load(pr.works.run, "prepared", &pr.ready); err != nil || !ok {
+	if ok, err := pr.works.store.Load(pr.works.run, "prepared", pr.ready); err != nil || !ok {
 		return errors.Join(fmt.Errorf("run %s was not prepared", pr.works.run), err)
 	}
 	if pr.ready.RootID != pr.works.root.ID {
@@ -140,10 +134,10 @@ func (pr *preparer) restore(ctx context.Context) error {
 	if err := pr.works.fileUnder(); err != nil {
 		return err
 	}
-	if err := pr.lab.evidence.restore(ctx, &pr.ready); err != nil {
+	if err := pr.lab.evidence.restore(ctx, pr.ready); err != nil {
 		return err
 	}
-	pr.rewriter.weigh(&pr.ready)
+	pr.rewriter.weigh(pr.ready)
 	return nil
 }
 
@@ -152,8 +146,8 @@ func (pr *preparer) restore(ctx context.Context) error {
 func (pr *preparer) startFrom(p Prepared) Prepared {
 	p.CorpusBlob, p.Recorded = pr.ready.CorpusBlob, pr.ready.Recorded
 	p.Machine, p.Seconds = pr.ready.Machine, pr.ready.Seconds
-	pr.ready = p
-	pr.rewriter.weigh(&pr.ready)
+	*pr.ready = p
+	pr.rewriter.weigh(pr.ready)
 	return p
 }
 
@@ -161,21 +155,20 @@ func (pr *preparer) startFrom(p Prepared) Prepared {
 // speed.
 func (pr *preparer) use(e evidence, inPlace bool) {
 	if len(pr.spec.Score.Benchmarks) > 0 {
-		e = &benchmarkEvidence{evidence: e, watch: pr.watch, timer: placeTimer{spec: pr.spec, lab: pr.lab}}
+		e = &benchmarkEvidence{evidence: e, timer: placeTimer{setting: pr.setting}}
 	}
-	pr.lab.evidence, pr.lab.inPlace = e, inPlace
+	pr.lab.use(e, inPlace)
 }
 
 // useCorpus makes recorded calls the evidence.
 func (pr *preparer) useCorpus() {
-	pr.use(corpusEvidence{spec: pr.spec, lab: pr.lab, inputs: pr.inputs}, false)
+	pr.use(corpusEvidence{setting: pr.setting, inputs: pr.inputs}, false)
 }
 
 // usePlace makes the tests of the module the evidence.
 func (pr *preparer) usePlace(because string) {
 	pr.use(&inPlaceEvidence{
-		placeTimer: placeTimer{spec: pr.spec, lab: pr.lab}, watch: pr.watch, works: pr.works, inputs: pr.inputs,
-		verifier: pr.verifier, because: because,
+		placeTimer: placeTimer{setting: pr.setting}, inputs: pr.inputs, verifier: pr.verifier, because: because,
 	}, true)
 	if because != "" {
 		pr.watch.Stage("evidence", "in place, inside the package's own tests: "+because)

@@ -40,7 +40,7 @@ func (pr *preparer) preview(ctx context.Context) error {
 	defer pr.works.aside(previewed)()
 	// Make the first generation, and evaluate it as a batch.
 	start := time.Now()
-	c := NewCourse(pr.spec, &pr.ready)
+	c := NewCourse(pr.spec, pr.ready)
 	d, err := pr.firstDraft(c)
 	if err != nil || len(d.Made) == 0 || len(pr.rewriter.work.guard.Faults()) > 0 {
 		return err

@@ -76,7 +76,7 @@ func TestPreview(t *testing.T) {
 		t.Fatalf("there is no preview: run %s, %+v", x.works.run, seen)
 	}
 
-	c := NewCourse(&spec, &x.preparer.ready)
+	c := NewCourse(&spec, x.preparer.ready)
 	if c.Log.FirstSeconds != x.preparer.ready.First {
 		t.Errorf("the log has the first verdict after %v s, and the preview had it after %v s", c.Log.FirstSeconds,
 			x.preparer.ready.First)

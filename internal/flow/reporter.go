@@ -10,17 +10,11 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/inorder"
-	"github.com/beagle-go/beagle/internal/source"
 )
 
 // A reporter writes the result of a run.
 type reporter struct {
-	spec     *Spec
-	watch    Watcher
-	unit     *source.Unit
-	ready    *Prepared
-	works    *works
-	lab      *lab
+	setting
 	inputs   *inputs
 	rewriter *rewriter
 	authors  *authors

@@ -8,7 +8,6 @@ import (
 	"github.com/beagle-go/beagle/internal/bench"
 	"github.com/beagle-go/beagle/internal/evolve"
 	"github.com/beagle-go/beagle/internal/inorder"
-	"github.com/beagle-go/beagle/internal/source"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/lift"
 	"github.com/beagle-go/beagle/mutate/rules"
@@ -16,9 +15,7 @@ import (
 
 // A rewriter makes candidates by the rules. A rule that fails is off for the rest of the run.
 type rewriter struct {
-	watch  Watcher
-	unit   *source.Unit
-	works  *works
+	setting
 	inputs *inputs
 	work   *workbench
 	faults ruleFaults

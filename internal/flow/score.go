@@ -103,7 +103,6 @@ func parseWeights(text string) ([]namedWeight, error) {
 // decides on the behaviour of a version, and the benchmarks on its speed.
 type benchmarkEvidence struct {
 	evidence
-	watch Watcher
 	timer placeTimer
 }
 
@@ -150,13 +149,13 @@ func (b *benchmarkEvidence) find(ctx context.Context) ([]inplace.Named, error) {
 	l, score := b.timer.lab, b.timer.spec.Score
 	var err error
 	b.timer.place, err = inplace.New(ctx, l.unit, l.box, filepath.Join(l.dir, "score"),
-		func(what string) { b.watch.Stage("score", what) })
+		func(what string) { b.timer.watch.Stage("score", what) })
 	if err != nil {
 		return nil, err
 	}
 	found, err := b.timer.place.Use(ctx, l.root.Source, score.Benchmarks, sandbox.LastCPU())
 	if err == nil {
-		b.watch.Stage("score", score.String())
+		b.timer.watch.Stage("score", score.String())
 	}
 	return found, err
 }
@@ -172,7 +171,7 @@ func (b *benchmarkEvidence) unsound(ctx context.Context, found []inplace.Named) 
 	t := &b.timer.lab.unit.Target
 	r, err := audit.Run(ctx, audit.Options{Dir: t.Dir, Patterns: slices.Compact(packages), Tags: t.Tags})
 	if err != nil {
-		b.watch.Warn("the benchmarks of the score were not audited: " + reasonOf(err))
+		b.timer.watch.Warn("the benchmarks of the score were not audited: " + reasonOf(err))
 		return nil, ctx.Err()
 	}
 	for _, f := range r.Findings {
@@ -182,7 +181,7 @@ func (b *benchmarkEvidence) unsound(ctx context.Context, found []inplace.Named) 
 		out = append(out, beagle.Finding{
 			Code: f.Rule, Figure: fmt.Sprintf("%s:%d: %s: %s", f.File, f.Line, f.Benchmark, f.Reason), Remedy: f.Remedy,
 		})
-		b.watch.Warn(fmt.Sprintf("%s: %s. %s", f.Rule, out[len(out)-1].Figure, f.Remedy))
+		b.timer.watch.Warn(fmt.Sprintf("%s: %s. %s", f.Rule, out[len(out)-1].Figure, f.Remedy))
 	}
 	return out, nil
 }
@@ -258,8 +257,7 @@ func (t *benchmarkProgram) classes(
 
 // A placeTimer times versions in the benchmarks of a place.
 type placeTimer struct {
-	spec  *Spec
-	lab   *lab
+	setting
 	place *inplace.Place
 }
 
@@ -311,7 +309,9 @@ const placeTimes = 4
 func (p *placeTimer) screen(
 	ctx context.Context, g *inplace.Program, versions []int, budget time.Duration,
 ) ([]beagle.Ratio, error) {
-	return bench.ScreenIn(ctx, p.clock(), p.place.Timed(g), versions, placeTimes*budget, p.spec.Seed, p.spec.Score)
+	return bench.ScreenIn(ctx, p.clock(), p.place.Timed(g), versions, bench.Options{
+		Budget: placeTimes * budget, Seed: p.spec.Seed, Score: p.spec.Score,
+	})
 }
 
 // clock counts exactly if the counts decide.

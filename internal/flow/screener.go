@@ -14,8 +14,7 @@ import (
 
 // A screener takes batches of candidates through the cheap end of the ladder.
 type screener struct {
-	works    *works
-	lab      *lab
+	setting
 	inputs   *inputs
 	rewriter *rewriter
 	verifier *verifier

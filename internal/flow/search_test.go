@@ -85,7 +85,7 @@ func (x *session) again(b *testing.B) *session {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { lock.Unlock() })
-	y, err := open(b.Context(), "again", x.spec, s, nil)
+	y, err := open(b.Context(), "again", *x.spec, s, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -94,10 +94,10 @@ func (x *session) again(b *testing.B) *session {
 	for line := range 40 {
 		even[line+1] = 1.0 / 40
 	}
-	y.preparer.ready = x.preparer.ready
+	*y.preparer.ready = *x.preparer.ready
 	y.preparer.ready.Profile = even
 	y.inputs.hold(x.inputs.corpus(), 0)
-	y.rewriter.weigh(&y.preparer.ready)
+	y.rewriter.weigh(y.preparer.ready)
 	y.preparer.ready.Moves = y.rewriter.work.moves(y.works.root)
 	return y
 }
@@ -111,7 +111,7 @@ type paperSearch struct {
 }
 
 func (p *paperSearch) run(b *testing.B) {
-	p.course = NewCourse(&p.spec, &p.preparer.ready)
+	p.course = NewCourse(p.spec, p.preparer.ready)
 	acts := &Activities{Store: p.works.store, sessions: map[string]*session{p.works.run: p.session}}
 	defer clock(&p.all)()
 	for !p.course.Done() {
@@ -124,7 +124,7 @@ func (p *paperSearch) run(b *testing.B) {
 				b.Fatal(err)
 			}
 		}
-		if err := p.course.Tell(&p.spec, draft, evaluated, 0); err != nil {
+		if err := p.course.Tell(p.spec, draft, evaluated, 0); err != nil {
 			b.Fatal(err)
 		}
 	}

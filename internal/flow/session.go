@@ -17,13 +17,9 @@ import (
 // A session holds what a process needs for one run. It can be made again from the run's spec and
 // the store.
 type session struct {
-	spec    Spec
-	watch   Watcher
-	unit    *source.Unit
+	setting
 	waiting bool // it was opened before Prepare, which takes it
 
-	lab      *lab
-	works    *works
 	inputs   *inputs
 	rewriter *rewriter
 	verifier *verifier
@@ -37,6 +33,17 @@ type session struct {
 	preparer *preparer
 
 	mu sync.Mutex // held while another process's preparation is restored
+}
+
+// A setting is what the parts of a session share. They embed it, and none changes it. What it
+// points to is known in full once the session is prepared.
+type setting struct {
+	spec  *Spec
+	watch Watcher
+	unit  *source.Unit
+	lab   *lab
+	works *works
+	ready *Prepared // the prepared state; the preparer writes it, and an evidence notes there what it observes
 }
 
 // open loads the target and sets up everything that needs no corpus.
@@ -79,41 +86,38 @@ func open(ctx context.Context, run string, spec Spec, s *store.Store, watch Watc
 	return x, nil
 }
 
-// newSession makes the parts of a session and joins them.
+// newSession makes the parts of a session, each after those that it uses.
 func newSession(
 	run string, spec Spec, s *store.Store, watch Watcher, u *source.Unit, l *lab, mutators []*mutate.Mutator,
 ) *session {
-	x := &session{spec: spec, watch: watch, unit: u, lab: l}
 	root := beagle.NewCandidate(u.Target.Source, nil, nil)
-	pr := &preparer{spec: &x.spec, watch: watch, unit: u, lab: l}
 	l.unit, l.root, l.score = u, root, spec.Score
-	w := &works{run: run, store: s, anew: spec.Anew, ready: &pr.ready, root: root}
-	in := &inputs{spec: &x.spec, watch: watch, unit: u, works: w, lab: l, file: spec.CorpusFile}
+	ready := new(Prepared)
+	w := &works{run: run, store: s, anew: spec.Anew, ready: ready, root: root}
+	of := setting{spec: &spec, watch: watch, unit: u, lab: l, works: w, ready: ready}
+	x := &session{setting: of}
+	x.inputs = &inputs{setting: of, file: spec.CorpusFile}
 	bare := newWorkbench(u, &beagle.Facets{}, mutators, bench.Profile{})
-	rw := &rewriter{watch: watch, unit: u, works: w, inputs: in, work: bare}
-	vf := &verifier{spec: &x.spec, watch: watch, works: w, lab: l, inputs: in}
-	x.works, x.inputs, x.rewriter, x.verifier = w, in, rw, vf
-	x.screener = &screener{works: w, lab: l, inputs: in, rewriter: rw, verifier: vf}
+	x.rewriter = &rewriter{setting: of, inputs: x.inputs, work: bare}
+	x.verifier = &verifier{setting: of, inputs: x.inputs}
+	x.screener = &screener{setting: of, inputs: x.inputs, rewriter: x.rewriter, verifier: x.verifier}
 	x.door = &door{unit: u, root: root, lab: l}
-	x.briefing = &briefing{spec: &x.spec, unit: u, ready: &pr.ready, works: w, lab: l, inputs: in, rewriter: rw}
-	x.authors = &authors{spec: &x.spec, unit: u, works: w, lab: l, inputs: in, briefing: x.briefing, door: x.door}
-	x.meter = &meter{spec: &x.spec, watch: watch, unit: u, lab: l, inputs: in}
+	x.briefing = &briefing{setting: of, inputs: x.inputs, rewriter: x.rewriter}
+	x.authors = &authors{setting: of, inputs: x.inputs, briefing: x.briefing, door: x.door}
+	x.meter = &meter{setting: of, inputs: x.inputs}
 	x.judge = &judge{
-		spec: &x.spec, watch: watch, ready: &pr.ready, works: w, rewriter: rw, door: x.door, verifier: vf,
-		lab: l, meter: x.meter,
+		setting: of, rewriter: x.rewriter, door: x.door, verifier: x.verifier, meter: x.meter,
 		mender: &mender{
-			spec: &x.spec, watch: watch, unit: u, lab: l, inputs: in, verifier: vf, meter: x.meter,
-			nearest: verify.Nearest,
+			setting: of, inputs: x.inputs, verifier: x.verifier, meter: x.meter, nearest: verify.Nearest,
 		},
-		pedigree: &pedigree{works: w, lab: l, inputs: in, rewriter: rw, verifier: vf},
+		pedigree: &pedigree{setting: of, inputs: x.inputs, rewriter: x.rewriter, verifier: x.verifier},
 	}
-	x.reporter = &reporter{
-		spec: &x.spec, watch: watch, unit: u, ready: &pr.ready, works: w, lab: l, inputs: in, rewriter: rw,
-		authors: x.authors,
+	x.reporter = &reporter{setting: of, inputs: x.inputs, rewriter: x.rewriter, authors: x.authors}
+	x.preparer = &preparer{
+		setting: of, inputs: x.inputs, rewriter: x.rewriter, verifier: x.verifier, screener: x.screener,
+		briefing: x.briefing,
 	}
-	pr.works, pr.inputs, pr.rewriter, pr.verifier = w, in, rw, vf
-	pr.screener, pr.briefing, x.preparer = x.screener, x.briefing, pr
-	pr.useCorpus() // until the preparer chooses
+	x.preparer.useCorpus() // until the preparer chooses
 	return x
 }
 

@@ -12,10 +12,7 @@ import (
 
 // A verifier compares the behaviour of versions with that of the original.
 type verifier struct {
-	spec   *Spec
-	watch  Watcher
-	works  *works
-	lab    *lab
+	setting
 	inputs *inputs
 }
 

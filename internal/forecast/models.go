@@ -39,7 +39,7 @@ func (m SeasonalNaive) Forecast(series []float64, horizon int) ([]float64, error
 // Management Science 31, 1985; Hyndman and Athanasopoulos, Forecasting:
 // principles and practice, 8.3). Parameters of zero are fitted to the series.
 type HoltWinters struct {
-	Season int     `json:"season"` // 1 or less is none
+	Season int     `json:"season"` // 1 or less means none
 	Alpha  float64 `json:"alpha"`  // weight of the newest value in the level
 	Beta   float64 `json:"beta"`   // of the newest step in the trend, times alpha
 	Gamma  float64 `json:"gamma"`  // of the newest value in the season, times 1-alpha

@@ -291,23 +291,24 @@ var Roomy = []string{"GOGC=400", "GOMEMLIMIT=2GiB"}
 var roomier = []string{"GOGC=off", "GOMEMLIMIT=2GiB"}
 
 func (b *Builder) tool(ctx context.Context, name string, args ...string) (sandbox.Result, error) {
-	return b.sandboxed(ctx, b.tools.tool(name), b.dir, roomier, args, []string{b.dir}, nil)
+	return b.sandboxed(ctx, sandbox.Command{
+		Path: b.tools.tool(name), Args: args, Dir: b.dir, Env: roomier, Write: []string{b.dir},
+	})
 }
 
 // goBuild runs the go command in the target's package.
 func (b *Builder) goBuild(ctx context.Context, env []string, args ...string) (sandbox.Result, error) {
 	env = append(env, Roomy...)
-	return b.sandboxed(ctx, b.tools.goCommand(), b.target.PkgDir, env, args, []string{b.dir, b.tools.GOCACHE}, nil)
+	return b.sandboxed(ctx, sandbox.Command{
+		Path: b.tools.goCommand(), Args: args, Dir: b.target.PkgDir, Env: env, Write: []string{b.dir, b.tools.GOCACHE},
+	})
 }
 
-// sandboxed runs a program of the toolchain in the sandbox.
-func (b *Builder) sandboxed(
-	ctx context.Context, path, dir string, env, args, writable, readable []string,
-) (sandbox.Result, error) {
-	r, err := b.box.Run(ctx, sandbox.Command{
-		Profile: sandbox.Build, Path: path, Args: args, Dir: dir, Env: append(b.tools.env(), env...),
-		Read: append(readable, b.read...), Write: writable, Limits: toolLimits,
-	})
+// sandboxed runs a program of the toolchain in the sandbox. It adds what each such program needs.
+func (b *Builder) sandboxed(ctx context.Context, c sandbox.Command) (sandbox.Result, error) {
+	c.Profile, c.Limits = sandbox.Build, toolLimits
+	c.Env, c.Read = append(b.tools.env(), c.Env...), append(c.Read, b.read...)
+	r, err := b.box.Run(ctx, c)
 	if err == nil && r.Ended == sandbox.Canceled {
 		err = ctx.Err()
 	}

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle/internal/inorder"
+	"github.com/beagle-go/beagle/internal/sandbox"
 )
 
 // profile makes the profile that a batch is compiled with. The recorded samples of the original's
@@ -22,8 +23,10 @@ import (
 func (t *batch) profile(ctx context.Context, path string) (string, error) {
 	// Turn the profile into the compiler's form.
 	plain := filepath.Join(t.dir, "pgo.txt")
-	r, err := t.b.sandboxed(ctx, t.b.tools.tool("preprofile"), t.dir, nil, []string{"-i", path, "-o", plain},
-		[]string{t.b.dir}, []string{path})
+	r, err := t.b.sandboxed(ctx, sandbox.Command{
+		Path: t.b.tools.tool("preprofile"), Args: []string{"-i", path, "-o", plain}, Dir: t.dir,
+		Write: []string{t.b.dir}, Read: []string{path},
+	})
 	if err != nil {
 		return "", err
 	}

@@ -52,7 +52,7 @@ func checkoutWith(file string, names ...string) *Checkout {
 }
 
 // TestHeads: a function that does next to nothing itself is a head of what it calls, when it
-// reaches clearly more than each; a wrapper of one function is none, nor the wrapper of a head,
+// reaches clearly more than each; a wrapper of one function is not one, nor the wrapper of a head,
 // whatever its name is, nor one that waits for others.
 func TestHeads(t *testing.T) {
 	const (

@@ -166,7 +166,7 @@ func checkSpec(check func(*ast.CommentGroup, ...*ast.Ident), d *ast.GenDecl, s a
 }
 
 // beginsWith reports whether a comment begins with one of the names, after an article perhaps.
-// A comment of directives alone has no text and is none.
+// A comment of directives alone has no text and does not count.
 func beginsWith(doc string, names []*ast.Ident) bool {
 	words := strings.Fields(doc)
 	if len(words) > 1 && (words[0] == "A" || words[0] == "An" || words[0] == "The") {

@@ -156,6 +156,6 @@ func explainAttempt(r *beagle.Result, prefix string) (*Explained, error) {
 	}
 	return nil, &beagle.UsageError{
 		What:   fmt.Sprintf("run %s has no candidate %q", r.Run, prefix),
-		Remedy: "'beagle show --json " + r.Run + "' lists its trials",
+		Remedy: "'beagle show --json " + r.Run + "' lists its attempts",
 	}
 }

@@ -4,7 +4,7 @@ package proof
 
 import "time"
 
-// startClock measures time on the wall, where a thread's own is not to be had.
+// startClock measures wall time where no thread clock exists.
 func startClock() (now func() time.Duration, stop func()) {
 	begin := time.Now()
 	return func() time.Duration { return time.Since(begin) }, func() {}

@@ -187,7 +187,7 @@ func rootOf(group []region) (root, error) {
 	// already. Else the type that holds the others is the outermost.
 	outer := group[0]
 	for _, r := range group[1:] {
-		if r.top > 0 || outer.top == 0 && holds(r.c.typ, outer.c.typ) {
+		if r.top > 0 || outer.top == 0 && holdsInside(r.c.typ, outer.c.typ) {
 			outer = r
 		}
 	}
@@ -225,18 +225,18 @@ func rootOf(group []region) (root, error) {
 	return r, nil
 }
 
-// holds reports whether t is outer and holds an inner inside.
-func holds(t, inner reflect.Type) bool {
+// holdsInside reports whether t is outer and holds an inner inside.
+func holdsInside(t, inner reflect.Type) bool {
 	// A type that is smaller cannot hold the other, and the type itself is not inside of it.
 	if t == inner || t.Size() < inner.Size() {
 		return false
 	}
 	switch t.Kind() {
 	case reflect.Array:
-		return t.Elem() == inner || holds(t.Elem(), inner)
+		return t.Elem() == inner || holdsInside(t.Elem(), inner)
 	case reflect.Struct:
 		for i := 0; i < t.NumField(); i++ {
-			if f := t.Field(i).Type; f == inner || holds(f, inner) {
+			if f := t.Field(i).Type; f == inner || holdsInside(f, inner) {
 				return true
 			}
 		}
@@ -390,7 +390,7 @@ func (e *encoder) sharedMap(c *coder, m, p unsafe.Pointer) bool {
 func (e *encoder) reference(tag byte, r *root, elem *coder, q unsafe.Pointer) {
 	off := uintptr(q) - r.lo
 	steps := []int{int(off / r.c.size)}
-	steps, ok := path(steps, r.c, off%r.c.size, elem.typ)
+	steps, ok := pathTo(steps, r.c, off%r.c.size, elem.typ)
 	if !ok {
 		// Memory that was cast, as with unsafe.
 		e.fail("a %v and a %v share memory in a way that their types do not show", r.c.typ, elem.typ)
@@ -404,8 +404,8 @@ func (e *encoder) reference(tag byte, r *root, elem *coder, q unsafe.Pointer) {
 	}
 }
 
-// path finds the way from a value of type c down to the want at offset off.
-func path(steps []int, c *coder, off uintptr, want reflect.Type) ([]int, bool) {
+// pathTo finds the way from a value of type c down to the want at offset off.
+func pathTo(steps []int, c *coder, off uintptr, want reflect.Type) ([]int, bool) {
 	if off == 0 && c.typ == want {
 		return steps, true
 	}
@@ -415,11 +415,11 @@ func path(steps []int, c *coder, off uintptr, want reflect.Type) ([]int, bool) {
 		if c.elem == nil || c.elem.size == 0 || off >= c.size {
 			return nil, false
 		}
-		return path(append(steps, int(off/c.elem.size)), c.elem, off%c.elem.size, want)
+		return pathTo(append(steps, int(off/c.elem.size)), c.elem, off%c.elem.size, want)
 	case reflect.Struct:
 		for i, f := range c.fields {
 			if off >= f.off && off < f.off+f.c.size {
-				return path(append(steps, i), f.c, off-f.off, want)
+				return pathTo(append(steps, i), f.c, off-f.off, want)
 			}
 		}
 	}

@@ -16,12 +16,12 @@ import (
 // shifted against the other, one the beginning of the other.
 func (x *exhauster) shared(yield func() bool) {
 	rng := rand.New(rand.NewPCG(x.q.Seed, 5))
-	for i, s := range x.slots {
+	for i, s := range x.args.slots {
 		if s.t.Kind() != reflect.Slice {
 			continue
 		}
-		for k := i + 1; k < len(x.slots); k++ {
-			if x.slots[k].t == s.t && !x.overlap(i, k, rng, yield) {
+		for k := i + 1; k < len(x.args.slots); k++ {
+			if x.args.slots[k].t == s.t && !x.overlap(i, k, rng, yield) {
 				return
 			}
 		}
@@ -56,14 +56,14 @@ func (x *exhauster) overlap(i, k int, rng *rand.Rand, yield func() bool) bool {
 					x.pass(1)
 					continue
 				}
-				x.base((n + way) % x.bases)
-				x.fill(i, x.slots[i].t, n, way, rng)
+				x.args.base((n + way) % x.args.bases)
+				x.args.fill(i, x.args.slots[i].t, n, way, rng)
 				// Cut two windows out of one sequence, so that a write through one shows in the
 				// other.
-				all := x.field(i)
+				all := x.args.field(i)
 				a, b := all.Slice(cut[0], cut[1]), all.Slice(cut[2], cut[3])
-				x.field(i).Set(a)
-				x.field(k).Set(b)
+				x.args.field(i).Set(a)
+				x.args.field(k).Set(b)
 				if x.small() && !yield() {
 					return false
 				}
@@ -91,10 +91,10 @@ func (x *exhauster) deep(yield func() bool) {
 	}
 	defer debug.SetMaxStack(debug.SetMaxStack(deepStack))
 	for _, way := range []int{0, 1, distinct} {
-		x.base(way % x.bases)
+		x.args.base(way % x.args.bases)
 		ok := true
-		x.each(isSequence, func(i int, t reflect.Type) bool {
-			x.fill(i, t, deepLength, way, rng)
+		x.args.each(isSequence, func(i int, t reflect.Type) bool {
+			x.args.fill(i, t, deepLength, way, rng)
 			ok = false
 			return true
 		})
@@ -103,9 +103,9 @@ func (x *exhauster) deep(yield func() bool) {
 		if ok || x.small() && !yield() { // there are no sequences
 			return
 		}
-		x.each(isSequence, func(i int, t reflect.Type) bool {
-			x.base(way % x.bases)
-			x.fill(i, t, deepLength, way, rng)
+		x.args.each(isSequence, func(i int, t reflect.Type) bool {
+			x.args.base(way % x.args.bases)
+			x.args.fill(i, t, deepLength, way, rng)
 			runtime.GC()
 			ok = !x.small() || yield()
 			return ok
@@ -120,13 +120,13 @@ func (x *exhauster) deep(yield func() bool) {
 // constants true: x+p = q, x-p = q, x^p = q, x*p = q, x>>k = q. Numbers that
 // only such a test picks out are too rare to meet.
 func (x *exhauster) solved(yield func() bool) {
-	consts := x.ints[:min(len(x.ints), 60)]
-	x.each(isInteger, func(i int, t reflect.Type) bool {
+	consts := x.args.ints[:min(len(x.args.ints), 60)]
+	x.args.each(isInteger, func(i int, t reflect.Type) bool {
 		set := func(n uint64) bool {
 			ok := true
-			for k := range min(x.bases, 2) {
-				x.base(k)
-				if setLow(x.field(i), n) && x.small() {
+			for k := range min(x.args.bases, 2) {
+				x.args.base(k)
+				if setLow(x.args.field(i), n) && x.small() {
 					ok = ok && yield()
 				}
 			}

@@ -27,7 +27,7 @@ func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 var wholeChanges = []func(b []byte) []byte{
 	bytes.ToUpper, bytes.ToLower,
 	titled,
-	each('0', '9', '0'), each('0', '9', '9'),
+	replaceBytes('0', '9', '0'), replaceBytes('0', '9', '9'),
 	letters('a'), letters('f'), letters('z'),
 	func(b []byte) []byte { r := slices.Clone(b); slices.Reverse(r); return r },
 	func(b []byte) []byte { return slices.Concat(b, b) },
@@ -38,11 +38,11 @@ var wholeChanges = []func(b []byte) []byte{
 	func(b []byte) []byte { return bytes.ReplaceAll(b, []byte(" "), nil) },
 	func(b []byte) []byte { return b[:len(b)/2] },
 	func(b []byte) []byte { return b[len(b)/2:] },
-	func(b []byte) []byte { return bytes.Map(wide, b) },
+	func(b []byte) []byte { return bytes.Map(wideLetter, b) },
 }
 
-// each replaces the bytes from lo to hi by one of them.
-func each(lo, hi, by byte) func([]byte) []byte {
+// replaceBytes replaces the bytes from lo to hi by one of them.
+func replaceBytes(lo, hi, by byte) func([]byte) []byte {
 	return func(b []byte) []byte {
 		out := slices.Clone(b)
 		for i, c := range out {
@@ -56,12 +56,12 @@ func each(lo, hi, by byte) func([]byte) []byte {
 
 // letters makes all letters one, in their case.
 func letters(by byte) func([]byte) []byte {
-	small, large := each('a', 'z', by), each('A', 'Z', by-'a'+'A')
+	small, large := replaceBytes('a', 'z', by), replaceBytes('A', 'Z', by-'a'+'A')
 	return func(b []byte) []byte { return large(small(b)) }
 }
 
-// wide makes the letters of ASCII their wide forms, which fold and lower too.
-func wide(r rune) rune {
+// wideLetter makes the letters of ASCII their wide forms, which fold and lower too.
+func wideLetter(r rune) rune {
 	if kindOfByte(byte(r)) > 0 && r < utf8.RuneSelf {
 		return r - '!' + '\uff01'
 	}
@@ -87,13 +87,13 @@ func numberChanges(digits string) []string {
 		list = append(list, before+digits)
 	}
 	for _, more := range []string{"4294967296", "18446744073709551616", "256", "65536"} { // each wraps to itself
-		list = append(list, added(more, digits))
+		list = append(list, decimalSum(more, digits))
 	}
 	return append(list, digits+"0", digits+" ", digits+digits, digits+".", digits+"e1")
 }
 
-// added returns the sum of two numbers.
-func added(a, b string) string {
+// decimalSum returns the sum of two numbers.
+func decimalSum(a, b string) string {
 	width := max(len(a), len(b)) + 1
 	a, b = strings.Repeat("0", width-len(a))+a, strings.Repeat("0", width-len(b))+b
 	out, carry := make([]byte, width), byte(0)
@@ -110,7 +110,7 @@ func (x *exhauster) changed(yield func() bool) {
 		x.changeBytes, x.stretch} {
 		seen := map[string]bool{}
 		// Texts that occur in several records are changed once.
-		ok := x.everySpot(1, func(s spot, text []byte) bool {
+		ok := x.args.everySpot(1, func(s spot, text []byte) bool {
 			if len(text) == 0 || len(text) > 1<<16 || s.elem == whole && seen[string(text)] {
 				return true
 			}
@@ -120,7 +120,7 @@ func (x *exhauster) changed(yield func() bool) {
 					x.pass(1)
 					return true
 				}
-				x.put(s, b)
+				x.args.put(s, b)
 				return yield()
 			})
 		})

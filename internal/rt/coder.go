@@ -70,7 +70,7 @@ func (b builder) coder(t reflect.Type) *coder {
 	if c, ok := coders.Load(t); ok {
 		return c.(*coder)
 	}
-	c := &coder{typ: t, slice: reflect.SliceOf(t), size: t.Size(), flat: flat(t), raw: raw(t), sites: sites(t)}
+	c := &coder{typ: t, slice: reflect.SliceOf(t), size: t.Size(), flat: flat(t), raw: isOnlyBytes(t), sites: sites(t)}
 	b[t] = c
 	// Types of the library with a meaning of their own, such as time.Time, are not taken apart.
 	if build := special(t); build != nil {
@@ -147,20 +147,20 @@ func flat(t reflect.Type) bool {
 	return true
 }
 
-// raw reports whether a value of t is nothing but its bytes, without any pointer.
-func raw(t reflect.Type) bool {
+// isOnlyBytes reports whether a value of t is nothing but its bytes, without any pointer.
+func isOnlyBytes(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.String, reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface, reflect.Func, reflect.Chan,
 		reflect.UnsafePointer:
 		return false
 	case reflect.Array:
-		return t.Len() == 0 || raw(t.Elem())
+		return t.Len() == 0 || isOnlyBytes(t.Elem())
 	case reflect.Struct:
 		if isLock(t) {
 			return false
 		}
 		for i := 0; i < t.NumField(); i++ {
-			if !raw(t.Field(i).Type) {
+			if !isOnlyBytes(t.Field(i).Type) {
 				return false
 			}
 		}

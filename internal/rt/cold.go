@@ -5,9 +5,8 @@ import (
 	"runtime"
 )
 
-// A version that remembers answers looks right to whoever calls it with the
-// same inputs over and over. These looks begin in a process that has seen no
-// input before, and give each input to it for the first time.
+// A version that remembers answers passes repeated calls with the same inputs. These checks start a
+// process that has seen no input, and give it each input once.
 
 // The values of Replay.Cold.
 const (
@@ -69,11 +68,11 @@ func (p *replayer[A, R]) refilled() {
 		for turn := range 4 {
 			switch live := reflect.ValueOf(mine).Elem(); turn {
 			case 1:
-				refill(live, reflect.ValueOf(Clone(next)).Elem())
+				copyInto(live, reflect.ValueOf(Clone(next)).Elem())
 			case 2:
-				nudge(live, false)
+				changeMiddle(live, false)
 			case 3:
-				refill(live, reflect.ValueOf(Clone(first)).Elem())
+				copyInto(live, reflect.ValueOf(Clone(first)).Elem())
 			}
 			// A copy goes to the original, so that it sees the same content in memory of its own.
 			now := Clone(mine)
@@ -122,9 +121,9 @@ func (p *replayer[A, R]) inPlace(i int, mine, now, before *A, again bool) *Diff 
 	return d
 }
 
-// refill copies the content of src, which no other code has, into the memory behind dst, where
+// copyInto copies the content of src, which no other code has, into the memory behind dst, where
 // there is room.
-func refill(dst, src reflect.Value) {
+func copyInto(dst, src reflect.Value) {
 	// Whatever has no memory of its own is simply replaced.
 	if special(dst.Type()) != nil || !leadsToMemory(dst.Type()) {
 		dst.Set(src)
@@ -140,7 +139,7 @@ func refill(dst, src reflect.Value) {
 		}
 		dst.Set(dst.Slice(0, n))
 		for k := range n {
-			refill(dst.Index(k), src.Index(k))
+			copyInto(dst.Index(k), src.Index(k))
 		}
 	// What a pointer leads to is filled in place, and a map is emptied first.
 	case reflect.Pointer:
@@ -148,7 +147,7 @@ func refill(dst, src reflect.Value) {
 			dst.Set(src)
 			return
 		}
-		refill(dst.Elem(), src.Elem())
+		copyInto(dst.Elem(), src.Elem())
 	case reflect.Map:
 		if dst.IsNil() || src.IsNil() {
 			dst.Set(src)
@@ -160,19 +159,20 @@ func refill(dst, src reflect.Value) {
 		}
 	case reflect.Struct:
 		for k := range dst.NumField() {
-			refill(reachable(dst.Field(k)), reachable(src.Field(k)))
+			copyInto(reachable(dst.Field(k)), reachable(src.Field(k)))
 		}
 	case reflect.Array:
 		for k := range dst.Len() {
-			refill(dst.Index(k), src.Index(k))
+			copyInto(dst.Index(k), src.Index(k))
 		}
 	default:
 		dst.Set(src)
 	}
 }
 
-// nudge changes the middle element of each sequence behind a value. The variable itself stays.
-func nudge(v reflect.Value, inside bool) {
+// changeMiddle changes the middle element of each sequence that a value leads to. The variable
+// itself stays.
+func changeMiddle(v reflect.Value, inside bool) {
 	if special(v.Type()) != nil {
 		return
 	}
@@ -181,19 +181,19 @@ func nudge(v reflect.Value, inside bool) {
 	// changed.
 	case reflect.Slice:
 		if v.Len() > 0 {
-			nudge(v.Index(v.Len()/2), true)
+			changeMiddle(v.Index(v.Len()/2), true)
 		}
 	case reflect.Array:
 		if v.Len() > 0 && (inside || leadsToMemory(v.Type())) {
-			nudge(v.Index(v.Len()/2), inside)
+			changeMiddle(v.Index(v.Len()/2), inside)
 		}
 	case reflect.Pointer:
 		if e := v.Type().Elem(); !inside && !v.IsNil() && e.Kind() != reflect.Pointer { // a list of nodes may be a ring
-			nudge(v.Elem(), true)
+			changeMiddle(v.Elem(), true)
 		}
 	case reflect.Struct:
 		for k := range v.NumField() {
-			nudge(reachable(v.Field(k)), inside)
+			changeMiddle(reachable(v.Field(k)), inside)
 		}
 	default:
 		if inside {

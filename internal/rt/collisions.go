@@ -20,24 +20,24 @@ func (x *exhauster) collided(yield func() bool) {
 // pairInLists makes lists with both, near each other and far apart.
 func (x *exhauster) pairInLists(pair [2]string, yield func() bool) bool {
 	ok := true
-	x.each(isSeries, func(i int, t reflect.Type) bool {
+	x.args.each(isSeries, func(i int, t reflect.Type) bool {
 		if t.Kind() != reflect.Slice {
 			return true
 		}
 		// Places 0 and 1 hold the two texts, and all others different ones: neighbours, repeated,
 		// and with others in between.
 		for _, places := range [][]int{{0, 1}, {1, 0}, {0, 1, 0, 1}, {2, 0, 2, 1}, {0, 2, 3, 4, 5, 6, 7, 8, 1, 9}} {
-			x.base(0)
+			x.args.base(0)
 			s := reflect.MakeSlice(t, len(places), len(places))
 			for k, place := range places {
-				if place < 2 && !worded(s.Index(k), x.home, pair[place], 0) {
+				if place < 2 && !worded(s.Index(k), x.args.home, pair[place], 0) {
 					return true // there is no text in its elements
 				}
 				if place >= 2 {
-					worded(s.Index(k), x.home, "other"+string(rune('0'+place)), 0)
+					worded(s.Index(k), x.args.home, "other"+string(rune('0'+place)), 0)
 				}
 			}
-			x.field(i).Set(s)
+			x.args.field(i).Set(s)
 			if ok = yield(); !ok {
 				return false
 			}
@@ -81,23 +81,23 @@ func worded(v reflect.Value, home, text string, depth int) bool {
 func (x *exhauster) pairInTexts(pair [2]string, yield func() bool) bool {
 	// First texts of only the two words, then the records' texts with these words in place of their
 	// own.
-	for _, s := range x.spots(0) {
-		x.ground(0, s)
+	for _, s := range x.args.spots(0) {
+		x.args.ground(0, s)
 		for _, between := range []string{" ", ",", "\n", "=", ";", ":", "/", "", "\t", "&"} {
 			for _, last := range []string{"", between, between + pair[0]} {
-				x.put(s, []byte(pair[0]+between+pair[1]+last))
+				x.args.put(s, []byte(pair[0]+between+pair[1]+last))
 				if !yield() {
 					return false
 				}
 			}
 		}
 	}
-	return x.everySpot(1, func(s spot, text []byte) bool {
+	return x.args.everySpot(1, func(s spot, text []byte) bool {
 		changed, n := rewordAll(text, pair)
 		if n < 2 {
 			return true
 		}
-		x.put(s, changed)
+		x.args.put(s, changed)
 		return yield()
 	})
 }
@@ -124,21 +124,21 @@ func rewordAll(text []byte, pair [2]string) (out []byte, words int) {
 
 // pairInParameters gives two texts one each, and maps both as keys.
 func (x *exhauster) pairInParameters(pair [2]string, yield func() bool) bool {
-	x.base(0)
+	x.args.base(0)
 	// With a map, both words are its keys, and a second parameter is not needed.
 	n, maps := 0, 0
-	for i, s := range x.slots {
+	for i, s := range x.args.slots {
 		switch {
 		case isText(s.t):
-			setText(x.field(i), []byte(pair[n%2]))
+			setText(x.args.field(i), []byte(pair[n%2]))
 			n++
 		case s.t.Kind() == reflect.Map && s.t.Key().Kind() == reflect.String:
 			m := reflect.MakeMap(s.t)
 			for k, name := range pair {
-				list := x.values(s.t.Elem(), 4, 1)
+				list := x.args.values(s.t.Elem(), 4, 1)
 				m.SetMapIndex(reflect.ValueOf(name).Convert(s.t.Key()), list[k%len(list)])
 			}
-			x.field(i).Set(m)
+			x.args.field(i).Set(m)
 			maps++
 		}
 	}

@@ -98,11 +98,11 @@ var contextsOf = []func(p string) string{
 func (x *exhauster) contexts(yield func() bool) {
 	// Each text of the input takes every piece in each context.
 	pieces, _ := x.pieces()
-	for _, s := range x.spots(0) {
-		x.ground(0, s)
+	for _, s := range x.args.spots(0) {
+		x.args.ground(0, s)
 		for _, p := range pieces {
 			for _, c := range contextsOf {
-				x.put(s, []byte(c(p)))
+				x.args.put(s, []byte(c(p)))
 				if !yield() {
 					return
 				}
@@ -110,12 +110,12 @@ func (x *exhauster) contexts(yield func() bool) {
 		}
 	}
 	marks := x.marks()
-	for _, s := range x.spots(0) { // and beside what the code compares with
-		x.ground(0, s)
+	for _, s := range x.args.spots(0) { // and beside what the code compares with
+		x.args.ground(0, s)
 		for _, p := range pieces {
 			for _, m := range marks[:min(len(marks), 16)] {
 				for _, text := range []string{p + m, m + p, "a" + m + p + "a", "a" + p + m + "a"} {
-					x.put(s, []byte(text))
+					x.args.put(s, []byte(text))
 					if !yield() {
 						return
 					}
@@ -139,7 +139,7 @@ func (x *exhauster) inside(yield func() bool) {
 func (x *exhauster) putInside(pieces []string, yield func() bool) bool {
 	// Two records may have the same text, and long ones would take all the time.
 	seen := map[string]bool{}
-	return x.everySpot(1, func(s spot, text []byte) bool {
+	return x.args.everySpot(1, func(s spot, text []byte) bool {
 		if len(text) == 0 || len(text) > 1<<12 || seen[string(text)] {
 			return true
 		}
@@ -147,7 +147,7 @@ func (x *exhauster) putInside(pieces []string, yield func() bool) bool {
 		cuts := cutsOf(text)
 		for _, p := range pieces {
 			for _, c := range cuts {
-				x.put(s, slices.Concat(text[:c.from], []byte(p), text[c.to:]))
+				x.args.put(s, slices.Concat(text[:c.from], []byte(p), text[c.to:]))
 				if !yield() {
 					return false
 				}

@@ -20,7 +20,7 @@ type factor struct {
 
 // covering visits all pairs of levels, greedily in few cases, then draws.
 func (x *exhauster) covering(yield func() bool) {
-	parts := x.factors()
+	parts := x.args.factors()
 	if len(parts) < 2 {
 		return
 	}
@@ -42,8 +42,8 @@ func (x *exhauster) covering(yield func() bool) {
 		if levels == nil {
 			levels = drawn(parts, rng)
 		}
-		x.base(row % x.bases)
-		longest := x.build(parts, levels)
+		x.args.base(row % x.args.bases)
+		longest := x.args.build(parts, levels)
 		if x.small() && !x.unless(!x.affords(longest), yield) {
 			return
 		}
@@ -62,9 +62,9 @@ func drawn(parts []factor, rng *rand.Rand) []int {
 const maxFactors = 24
 
 // factors lists the factors of the slots, slot by slot.
-func (x *exhauster) factors() (list []factor) {
-	for i, s := range x.slots {
-		for _, n := range x.levelsOf(s.t) {
+func (a *arguments) factors() (list []factor) {
+	for i, s := range a.slots {
+		for _, n := range a.levelsOf(s.t) {
 			list = append(list, factor{i, n})
 		}
 		if len(list) >= maxFactors {
@@ -76,39 +76,39 @@ func (x *exhauster) factors() (list []factor) {
 
 // levelsOf returns the number of levels of each factor of a type; level 0 of the first leaves the
 // slot as it is.
-func (x *exhauster) levelsOf(t reflect.Type) []int {
+func (a *arguments) levelsOf(t reflect.Type) []int {
 	switch {
 	case isText(t):
 		return []int{len(textBodies), len(textEnds), len(textEnds), len(textEnds), len(textCases)}
 	case t.Kind() == reflect.Slice:
 		return []int{len(listLens), len(listPatterns), len(listEnds)}
-	case t.Kind() == reflect.Struct && !closed(x.home, t):
+	case t.Kind() == reflect.Struct && !closed(a.home, t):
 		return nil // its fields are slots
 	}
-	return []int{len(x.values(t, coverValues, 0))}
+	return []int{len(a.values(t, coverValues, 0))}
 }
 
 // coverValues is the number of values of a type that count as its levels.
 const coverValues = 40
 
 // copyOf returns a telling value of a slot in memory of its own: other slots may lie in it.
-func (x *exhauster) copyOf(slot, level int) reflect.Value {
-	t := x.slots[slot].t
-	if x.kept == nil {
-		x.kept = map[int][]reflect.Value{}
+func (a *arguments) copyOf(slot, level int) reflect.Value {
+	t := a.slots[slot].t
+	if a.kept == nil {
+		a.kept = map[int][]reflect.Value{}
 	}
-	if x.kept[slot] == nil {
-		x.kept[slot] = x.own(t, coverValues)
+	if a.kept[slot] == nil {
+		a.kept[slot] = a.own(t, coverValues)
 	}
 	src, dst := reflect.New(t), reflect.New(t)
-	src.Elem().Set(x.kept[slot][level])
+	src.Elem().Set(a.kept[slot][level])
 	clonePart(coderOf(t), src.UnsafePointer(), dst.UnsafePointer())
 	return dst.Elem()
 }
 
 // build makes a case of chosen levels and returns the length of its longest
 // sequence.
-func (x *exhauster) build(parts []factor, levels []int) (longest int) {
+func (a *arguments) build(parts []factor, levels []int) (longest int) {
 	// The factors of one slot stand in a row, and make one value together.
 	for at := 0; at < len(parts); {
 		i := parts[at].slot
@@ -116,14 +116,14 @@ func (x *exhauster) build(parts []factor, levels []int) (longest int) {
 		for n < len(parts) && parts[n].slot == i {
 			n++
 		}
-		t, f := x.slots[i].t, x.field(i)
+		t, f := a.slots[i].t, a.field(i)
 		switch own := levels[at:n]; {
 		case isText(t):
-			x.coveredText(f, own)
+			a.coveredText(f, own)
 		case t.Kind() == reflect.Slice:
-			x.coveredList(f, own)
+			a.coveredList(f, own)
 		case own[0] > 0:
-			f.Set(x.copyOf(i, own[0]))
+			f.Set(a.copyOf(i, own[0]))
 		}
 		if isSequence(t) {
 			longest = max(longest, f.Len())
@@ -145,7 +145,7 @@ var (
 	}, strings.ToUpper, strings.ToLower, func(s string) string { return s + s }}
 )
 
-func (x *exhauster) coveredText(f reflect.Value, own []int) {
+func (a *arguments) coveredText(f reflect.Value, own []int) {
 	body := textBodies[own[0]]
 	if body == "" {
 		body = string(bytesOf(f))
@@ -166,7 +166,7 @@ var (
 
 // coveredList makes a list of the chosen length and pattern, with the chosen last element. -1 keeps
 // the record's own list, and -2 is nil.
-func (x *exhauster) coveredList(f reflect.Value, own []int) {
+func (a *arguments) coveredList(f reflect.Value, own []int) {
 	t := f.Type()
 	switch n := listLens[own[0]]; n {
 	case -1:
@@ -174,12 +174,12 @@ func (x *exhauster) coveredList(f reflect.Value, own []int) {
 		f.SetZero()
 	default:
 		s := reflect.MakeSlice(t, n, n)
-		x.elems(s, listPatterns[own[1]])
+		a.elems(s, listPatterns[own[1]])
 		f.Set(s)
 	}
 	// The end of a list is where loops go wrong, so it is chosen apart from the pattern.
 	if own[2] > 0 && f.Len() > 0 {
-		x.element(f.Index(f.Len()-1), listEnds[own[2]], x.palette(t.Elem()))
+		a.element(f.Index(f.Len()-1), listEnds[own[2]], a.palette(t.Elem()))
 	}
 }
 

@@ -164,7 +164,7 @@ func (d *domain) values(t reflect.Type, n, depth int) []reflect.Value {
 	case depth < 4 && special(t) == nil:
 		d.build(t, n, depth, add)
 	}
-	// Values of the records take half of the room, for they are what the program is called with.
+	// Values of the records take half of the room, because the program is called with them.
 	if room := n / 2; len(list) > room { // leave room for real values
 		list = append(list[:min(len(list), max(room, n-len(d.pool[t])))], d.pool[t]...)
 	} else {

@@ -70,7 +70,7 @@ func PhaseOf(id int) string {
 }
 
 // phases are in the order in which they run, with their shares of the time. Each makes its cases in
-// x.v, and calls yield for each, until that returns false.
+// the exhauster's arguments, and calls yield for each, until that returns false.
 var phases = []struct {
 	name  string
 	share float64
@@ -115,11 +115,11 @@ func (h *Harness[A, R]) exhauster(q *Exhaust) (*exhauster, *stand[A, R], error) 
 	// A stand holds one case at a time, for both versions.
 	s := &stand[A, R]{check: newChecker(watched(h), q.Variant, q.Panics), plain: coderFor[A]().flat}
 	x := &exhauster{q: q, start: time.Now(), end: math.MaxInt, stand: s, check: &s.check.checkCounts}
-	x.domain = newDomain(q, reflect.TypeFor[A]().PkgPath())
-	x.v = reflect.ValueOf(&s.a).Elem()
-	x.slots = slotsOf(x.v.Type(), x.home)
+	v := reflect.ValueOf(&s.a).Elem()
+	x.args = arguments{domain: newDomain(q, reflect.TypeFor[A]().PkgPath()), from: s, v: v}
+	x.args.slots = slotsOf(v.Type(), x.args.home)
 	// Nothing is left out until the original is found to be slow.
-	x.cap, x.capLen = math.MaxInt64, math.MaxInt
+	x.limits = limits{cap: math.MaxInt64, capLen: math.MaxInt, off: q.Case != nil}
 	if err := s.load(h, x); err != nil {
 		return nil, nil, err
 	}
@@ -143,8 +143,8 @@ func (x *exhauster) reply() *ExhaustReply {
 // on a stand.
 type exhauster struct {
 	q     *Exhaust
+	start time.Time
 	stand interface {
-		base(k int)           // starts a case from one of the surroundings
 		compare(id int) *Diff // runs both versions on the case
 		smaller(d *Diff) *Diff
 		keeps() bool               // whether the case is one of the contract
@@ -154,28 +154,14 @@ type exhauster struct {
 		snapshot() ([]byte, error) // of its arguments and results
 	}
 	check *checkCounts // what the stand counts
-	*domain
-	bases int // number of the surroundings; the first is the zero value
-	start time.Time
 
-	v     reflect.Value // the case that is being made, on the stand
-	slots []slot
-	kept  map[int][]reflect.Value // telling values by slot, for phases that choose among them
+	args arguments // of the case
+	limits
 
-	phase    int
-	index    int
-	patience time.Duration // bounds the original's time on a case before the phase ends
-	cut      bool          // the phase ended before its end, or left out what is too dear
-	// of the phase, as processor time of the process: a loaded machine makes it slower, not blinder
-	deadline time.Duration
-	end      int   // number of cases to stop at
-	cap      int64 // numbers above it are left out: the original is too slow for them
-	capLen   int   // the same for lengths
-	pace     pace
-	tied     []knot // numbers that are lengths
-	out      ExhaustReply
-
+	phase, index  int    // that number the case
 	before, after func() // each case, if set
+	end           int    // number of cases to stop at
+	out           ExhaustReply
 }
 
 // run makes the phases one after the other. Each gets its share of what is left, so that time that
@@ -284,10 +270,6 @@ func (x *exhauster) slowFor(again func()) bool {
 	return x.check.took > x.patience
 }
 
-// late reports whether the phase's time is over. Phases whose cases are dear
-// ask before they make one.
-func (x *exhauster) late() bool { return ProcessCPU() > x.deadline }
-
 // pass counts n cases that are left out, so that the numbers of later cases do not depend on the
 // original's speed.
 func (x *exhauster) pass(n int) {
@@ -326,18 +308,4 @@ func (x *exhauster) show(id int) {
 		x.out.Shown = x.stand.shown(id)
 		return false
 	}))
-}
-
-// base starts a case from one of the surroundings.
-func (x *exhauster) base(k int) { x.stand.base(k) }
-
-// everyBase calls f with each of the surroundings in place.
-func (x *exhauster) everyBase(f func() bool) bool {
-	for k := range x.bases {
-		x.base(k)
-		if !f() {
-			return false
-		}
-	}
-	return true
 }

@@ -325,7 +325,7 @@ func (g *goWriter) pointer(v *Value, s *Shape) string {
 			return "&" + s.Elem.Name + g.body(v, s.Elem)
 		}
 	}
-	// A lock that is held, or an atomic pointer, has no text that makes it so.
+	// No Go literal makes a locked mutex or an atomic pointer.
 	if s.Form == "pointer" {
 		return g.fail("a %s in use has no Go literal", s.Name)
 	}

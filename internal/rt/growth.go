@@ -57,7 +57,7 @@ func (p *replayer[A, R]) grow() error {
 	// search may only be slow in one.
 	g := &grower[A, R]{p, x, s, rand.New(rand.NewPCG(p.q.Seed, 8))}
 	var slots []int
-	for i, s := range x.slots {
+	for i, s := range x.args.slots {
 		if isSequence(s.t) {
 			slots = append(slots, i)
 		}
@@ -169,7 +169,7 @@ func (g *grower[A, R]) longest(group []int) (record, length int) {
 	for _, i := range g.p.picks {
 		g.s.a = *Clone(&g.p.records[i])
 		for _, k := range group {
-			if f, ok := g.x.peek(k); ok && (record < 0 || f.Len() > length) {
+			if f, ok := g.x.args.peek(k); ok && (record < 0 || f.Len() > length) {
 				record, length = i, f.Len()
 			}
 		}
@@ -184,13 +184,13 @@ func (g *grower[A, R]) make(way string, base int, group []int, n int) {
 	// Start from the record, so that all else stays what the program is called with.
 	g.s.a = *Clone(&g.p.records[base])
 	for _, i := range group {
-		f := x.field(i)
+		f := x.args.field(i)
 		was := f.Len()
 		// Distinct elements come from numbers; the other ways repeat an element, the sequence
 		// itself or all records' sequences. An empty sequence has nothing to repeat.
-		switch t := x.slots[i].t; {
+		switch t := x.args.slots[i].t; {
 		case way == wayDistinct:
-			x.fill(i, t, n, distinct, g.rng)
+			x.args.fill(i, t, n, distinct, g.rng)
 			if isText(t) {
 				setText(f, varied(n, g.rng))
 			}
@@ -201,9 +201,9 @@ func (g *grower[A, R]) make(way string, base int, group []int, n int) {
 		case was > 0:
 			f.Set(repeatedTo(f, n))
 		default:
-			x.fill(i, t, n, 3, g.rng)
+			x.args.fill(i, t, n, 3, g.rng)
 		}
-		g.follow(was, x.field(i).Len())
+		g.follow(was, x.args.field(i).Len())
 	}
 }
 
@@ -212,12 +212,12 @@ func (g *grower[A, R]) follow(was, now int) {
 	if was < 2 {
 		return
 	}
-	for i, s := range g.x.slots {
+	for i, s := range g.x.args.slots {
 		if !isInteger(s.t) {
 			continue
 		}
-		if f, ok := g.x.peek(i); ok && (f.CanInt() && f.Int() == int64(was) || f.CanUint() && f.Uint() == uint64(was)) {
-			g.x.setInt(i, int64(now))
+		if f, ok := g.x.args.peek(i); ok && isNumber(f, was) {
+			g.x.args.setInt(i, int64(now))
 		}
 	}
 }
@@ -251,12 +251,12 @@ func repeatedTo(v reflect.Value, n int) reflect.Value {
 func (g *grower[A, R]) joined(slot, n int) reflect.Value {
 	// The record in place is the pattern for other slots, so it comes back at the end.
 	x, keep := g.x, g.s.a
-	t := x.slots[slot].t
+	t := x.args.slots[slot].t
 	text, list := []byte(nil), reflect.Zero(t)
 	// Append the slot's sequence of each record, until there are enough elements.
 	for _, i := range g.p.picks {
 		g.s.a = *Clone(&g.p.records[i])
-		f, ok := x.peek(slot)
+		f, ok := x.args.peek(slot)
 		switch {
 		case !ok:
 		case t.Kind() == reflect.String:

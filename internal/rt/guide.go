@@ -61,7 +61,7 @@ func (h *Harness[A, R]) guided(q *GuideRequest) (any, error) {
 		return nil, err
 	}
 	// The guide knows no types: it calls and compares through these functions.
-	g := newGuide(q, x.domain, x.v.Type().PkgPath(), h.Types)
+	g := newGuide(q, x.args.domain, x.args.v.Type().PkgPath(), h.Types)
 	g.clone = func(p any) any { return Clone(p.(*A)) }
 	g.call = func(id int, p any) *Diff { return s.check.compare(id, p.(*A)) }
 	g.slow = func(id int, p any) bool { return x.slowFor(func() { s.check.original(id, p.(*A)) }) }
@@ -262,7 +262,7 @@ const usualSize = 128
 func (g *guidedSearch) try(p any) {
 	v := reflect.ValueOf(p).Elem()
 	// Inputs beyond the original's limits are not called at all.
-	if g.over || !within(v, g.cap, g.capLen) {
+	if g.over || !respectsLimits(v, g.cap, g.capLen) {
 		return
 	}
 	g.next++
@@ -333,8 +333,8 @@ func (g *guidedSearch) reply() *GuideReply {
 	return &g.out
 }
 
-// within reports whether the direct arguments respect the limits.
-func within(v reflect.Value, cap int64, capLen int) bool {
+// respectsLimits reports whether the direct arguments respect the limits.
+func respectsLimits(v reflect.Value, cap int64, capLen int) bool {
 	for i := range v.NumField() {
 		f := v.Field(i)
 		switch {

@@ -15,7 +15,7 @@ func TestTailRepeats(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 5, 31, 32, 33, 1000, 70_000} {
 		seen := map[int]bool{}
 		for k := range n {
-			switch number := tail(k, n); {
+			switch number := countingTail(k, n); {
 			case number < 0 || number > k:
 				t.Fatalf("tail(%d, %d) = %d", k, n, number)
 			case seen[number] != (k >= n-min(n/2, 16)):
@@ -24,7 +24,7 @@ func TestTailRepeats(t *testing.T) {
 				seen[number] = true
 			}
 		}
-		if last := tail(n-1, n); n > 1 && last != n-min(n/2, 16)-1 {
+		if last := countingTail(n-1, n); n > 1 && last != n-min(n/2, 16)-1 {
 			t.Errorf("the last of %d repeats %d, not the latest", n, last)
 		}
 	}
@@ -60,7 +60,7 @@ func TestCoverMeetsAllPairs(t *testing.T) {
 func TestAdded(t *testing.T) {
 	for _, c := range [][3]string{{"4294967296", "1", "4294967297"}, {"256", "9999", "10255"},
 		{"18446744073709551616", "00", "18446744073709551616"}} {
-		if got := added(c[0], c[1]); got != c[2] {
+		if got := decimalSum(c[0], c[1]); got != c[2] {
 			t.Errorf("added(%s, %s) = %s, want %s", c[0], c[1], got, c[2])
 		}
 	}

@@ -100,8 +100,8 @@ func (c *checker[A, R]) mayDo(id int, src *A) bool {
 	if found {
 		return true
 	}
-	// If not, see how many things it does. With few outcomes the candidate's is none of them, and
-	// is wrong. With many, at least what holds in all orders must hold.
+	// If not, see how many things it does. With few outcomes the candidate's is not among them, so
+	// it is wrong. With many, at least what holds in all orders must hold.
 	o := c.againstItself(id, src, most, true)
 	c.lookedFor += ProcessCPU() - began
 	if o.outcomes[c.hash(1)] {

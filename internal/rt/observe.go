@@ -452,7 +452,7 @@ func (o *observer[A, R]) mine() {
 		}
 		m.Fixed2[x] = set
 		if time.Now().After(o.deadline) {
-			return // half of the answer is none
+			return // an incomplete answer is useless
 		}
 	}
 	o.out.Mined = m

@@ -33,14 +33,31 @@ func (g *pace) note(n int, took time.Duration) {
 // extrapolates far.
 const affordable = largeCase / 2
 
+// The limits of a phase bound what its cases may cost.
+type limits struct {
+	off      bool          // one case is made again: its number counts cases that were left out
+	patience time.Duration // bounds the original's time on a case before the phase ends
+	// processor time of the process at which the phase ends: a loaded machine makes the phase
+	// slower, not blinder
+	deadline time.Duration
+	cap      int64 // numbers above it are left out: the original is too slow for them
+	capLen   int   // the same for lengths
+	pace     pace
+	cut      bool // the phase ended before its end, or left out what is too dear
+}
+
+// late reports whether the phase's time is over. Phases whose cases are dear ask before they make
+// one.
+func (l *limits) late() bool { return ProcessCPU() > l.deadline }
+
 // affords reports whether the original is likely to return in time on a
 // sequence of n elements.
-func (x *exhauster) affords(n int) bool {
-	g := &x.pace
+func (l *limits) affords(n int) bool {
+	g := &l.pace
 	switch {
-	case x.q.Case != nil: // its number counts what was left out
+	case l.off:
 		return true
-	case n > x.capLen:
+	case n > l.capLen:
 		return false
 	case n <= max(g.swept, maxSweep/4):
 		return true

@@ -27,13 +27,13 @@ const phaseBounds = 2
 // numbers counts every integer field up from 0: 300 values, or all of a small
 // type.
 func (x *exhauster) numbers(yield func() bool) {
-	x.each(isInteger, func(i int, t reflect.Type) bool {
+	x.args.each(isInteger, func(i int, t reflect.Type) bool {
 		last := int64(300)
 		if t.Bits() == 16 {
 			last = math.MaxUint16
 		}
 		for n := int64(0); n <= last; n++ {
-			ok := x.everyBase(func() bool { return !x.setInt(i, n) || x.grow(n, yield) })
+			ok := x.args.everyBase(func() bool { return !x.args.setInt(i, n) || x.grow(n, yield) })
 			if !ok {
 				return false
 			}
@@ -43,9 +43,9 @@ func (x *exhauster) numbers(yield func() bool) {
 }
 
 func (x *exhauster) negative(yield func() bool) {
-	x.each(isInteger, func(i int, t reflect.Type) bool {
+	x.args.each(isInteger, func(i int, t reflect.Type) bool {
 		for n := int64(-1); n >= -300; n-- {
-			if !x.everyBase(func() bool { return !x.setInt(i, n) || x.grow(-n, yield) }) {
+			if !x.args.everyBase(func() bool { return !x.args.setInt(i, n) || x.grow(-n, yield) }) {
 				return false
 			}
 		}
@@ -55,19 +55,19 @@ func (x *exhauster) negative(yield func() bool) {
 
 // bounds visits the neighbours of powers of two and of the constants.
 func (x *exhauster) bounds(yield func() bool) {
-	x.each(isInteger, func(i int, t reflect.Type) bool {
+	x.args.each(isInteger, func(i int, t reflect.Type) bool {
 		// Where bits run out, and where numbers change their width or their sign.
 		for shift := range 64 {
 			for _, n := range []int64{1<<shift - 1, 1 << shift, 1<<shift + 1, -(1 << shift), -(1 << shift) - 1,
 				-(1 << shift) + 1} {
-				if !x.everyBase(func() bool { return !x.setInt(i, n) || x.grow(max(n, -n, 0), yield) }) {
+				if !x.args.everyBase(func() bool { return !x.args.setInt(i, n) || x.grow(max(n, -n, 0), yield) }) {
 					return false
 				}
 			}
 		}
 		// And where the versions themselves compare.
-		for _, n := range x.ints {
-			if !x.everyBase(func() bool { return !x.setInt(i, n) || x.grow(max(n, -n, 0), yield) }) {
+		for _, n := range x.args.ints {
+			if !x.args.everyBase(func() bool { return !x.args.setInt(i, n) || x.grow(max(n, -n, 0), yield) }) {
 				return false
 			}
 		}
@@ -78,11 +78,11 @@ func (x *exhauster) bounds(yield func() bool) {
 // small reports whether the numbers among the arguments stay below what the
 // original is too slow for. Otherwise it counts the case as left out.
 func (x *exhauster) small() bool {
-	for i, s := range x.slots {
+	for i, s := range x.args.slots {
 		if !isInteger(s.t) {
 			continue
 		}
-		f, ok := x.peek(i)
+		f, ok := x.args.peek(i)
 		switch {
 		// A number may be a size that the original is too slow for.
 		case !ok:
@@ -95,8 +95,8 @@ func (x *exhauster) small() bool {
 }
 
 // own lists telling values that share no memory with those of other fields.
-func (x *exhauster) own(t reflect.Type, n int) []reflect.Value {
-	list := x.values(t, n, 0)
+func (a *arguments) own(t reflect.Type, n int) []reflect.Value {
+	list := a.values(t, n, 0)
 	for i, v := range list {
 		src, dst := reflect.New(t), reflect.New(t)
 		src.Elem().Set(v)
@@ -108,10 +108,10 @@ func (x *exhauster) own(t reflect.Type, n int) []reflect.Value {
 
 // fields gives each field each of its telling values, in every surrounding.
 func (x *exhauster) fields(yield func() bool) {
-	x.each(func(reflect.Type) bool { return true }, func(i int, t reflect.Type) bool {
-		for _, val := range x.own(t, 200) {
-			ok := x.everyBase(func() bool {
-				x.field(i).Set(val)
+	x.args.each(func(reflect.Type) bool { return true }, func(i int, t reflect.Type) bool {
+		for _, val := range x.args.own(t, 200) {
+			ok := x.args.everyBase(func() bool {
+				x.args.field(i).Set(val)
 				return !x.small() || yield()
 			})
 			if !ok {
@@ -124,7 +124,7 @@ func (x *exhauster) fields(yield func() bool) {
 
 // pairs gives all parameters telling values together. They are the first slots.
 func (x *exhauster) pairs(yield func() bool) {
-	n := x.v.NumField()
+	n := x.args.v.NumField()
 	if n < 2 {
 		return
 	}
@@ -132,7 +132,7 @@ func (x *exhauster) pairs(yield func() bool) {
 	per := int(math.Pow(200000, 1/float64(n)))
 	lists := make([][]reflect.Value, n)
 	for i := range n {
-		lists[i] = x.own(x.v.Type().Field(i).Type, min(max(per, 2), 60))
+		lists[i] = x.args.own(x.args.v.Type().Field(i).Type, min(max(per, 2), 60))
 	}
 	// walk sets the parameters from i on to values whose places in their lists add up to sum.
 	var walk func(i, sum int) bool
@@ -141,7 +141,7 @@ func (x *exhauster) pairs(yield func() bool) {
 			return sum != 0 || !x.small() || yield()
 		}
 		for k := 0; k < len(lists[i]) && k <= sum; k++ {
-			x.field(i).Set(lists[i][k])
+			x.args.field(i).Set(lists[i][k])
 			if !walk(i+1, sum-k) {
 				return false
 			}
@@ -153,7 +153,7 @@ func (x *exhauster) pairs(yield func() bool) {
 		most += len(l)
 	}
 	for sum := 0; sum <= most; sum++ { // breadth first: the plainest values come first in each list
-		x.v.SetZero()
+		x.args.v.SetZero()
 		if !walk(0, sum) {
 			return
 		}
@@ -163,29 +163,29 @@ func (x *exhauster) pairs(yield func() bool) {
 // random fills all slots at once: from the records, and with words.
 func (x *exhauster) random(yield func() bool) {
 	rng := rand.New(rand.NewPCG(x.q.Seed, 7))
-	lists := make([][]reflect.Value, len(x.slots))
-	for i, s := range x.slots {
-		lists[i] = x.own(s.t, 100)
+	lists := make([][]reflect.Value, len(x.args.slots))
+	for i, s := range x.args.slots {
+		lists[i] = x.args.own(s.t, 100)
 	}
 	for {
 		if x.late() { // cases that are left out do not ask
 			x.cut = true
 			return
 		}
-		x.base(rng.IntN(x.bases))
+		x.args.base(rng.IntN(x.args.bases))
 		long := false
-		for i, s := range x.slots {
+		for i, s := range x.args.slots {
 			switch {
 			case isSequence(s.t):
 				if rng.IntN(8) > 0 {
 					n := rng.IntN(1 + rng.IntN(40))
-					x.fill(i, s.t, n, 3+rng.IntN(3), rng)
+					x.args.fill(i, s.t, n, 3+rng.IntN(3), rng)
 					long = long || n > x.capLen
 				}
 			case s.t.Kind() == reflect.Struct || s.t.Kind() == reflect.Pointer:
 				// their contents have slots of their own
 			case rng.IntN(3) > 0:
-				x.field(i).Set(lists[i][rng.IntN(len(lists[i]))])
+				x.args.field(i).Set(lists[i][rng.IntN(len(lists[i]))])
 			}
 		}
 		if x.small() && !x.unless(long, yield) {

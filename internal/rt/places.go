@@ -43,7 +43,7 @@ func (x *exhauster) marks() []string {
 	for _, r := range x.q.Marks {
 		addLetter(int64(r), add)
 	}
-	for _, l := range x.letters {
+	for _, l := range x.args.letters {
 		add(l)
 	}
 	return list[:min(len(list), maxMarks)]
@@ -112,14 +112,14 @@ type clean struct {
 // cleanTexts returns the texts to put letters into: texts that the original takes for ordinary,
 // and the records.
 func (x *exhauster) cleanTexts() (list []clean) {
-	for _, s := range x.spots(0) {
+	for _, s := range x.args.spots(0) {
 		for _, l := range x.ordinary(s) {
 			list = append(list, clean{s, 0, []byte(l)})
 		}
 	}
-	for k := 1; k < min(x.bases, 4); k++ {
-		for _, s := range x.spots(k) {
-			if text := x.ground(k, s); len(text) > 0 {
+	for k := 1; k < min(x.args.bases, 4); k++ {
+		for _, s := range x.args.spots(k) {
+			if text := x.args.ground(k, s); len(text) > 0 {
 				list = append(list, clean{s, k, text})
 			}
 		}
@@ -159,12 +159,12 @@ func (x *exhauster) everywhere(g clean, n int, piece string, yield func() bool) 
 		return true
 	}
 	// Write the piece at each place in turn, and put the text back after it.
-	x.ground(g.base, g.spot)
+	x.args.ground(g.base, g.spot)
 	ground := repeated(g.text, n)
 	text := slices.Clone(ground)
 	for at := 0; at+len(piece) <= n; at++ {
 		copy(text[at:], piece)
-		x.put(g.spot, text)
+		x.args.put(g.spot, text)
 		if x.small() && !yield() {
 			return false
 		}
@@ -208,7 +208,7 @@ func choose[T any](b bool, yes, no T) T {
 // disorders puts each small disorder at every place of the lists and arrays.
 func (x *exhauster) disorders(n int, yield func() bool) bool {
 	ok := true
-	x.each(isSeries, func(i int, t reflect.Type) bool {
+	x.args.each(isSeries, func(i int, t reflect.Type) bool {
 		if t.Kind() == reflect.Array && n != placeLens[0] {
 			return true // it has one length: once is enough
 		}
@@ -223,8 +223,8 @@ func (x *exhauster) disorders(n int, yield func() bool) bool {
 				continue
 			}
 			for at := range length {
-				x.base(at % x.bases)
-				x.series(i, t, n, pattern{at: func(k, n int) int { return f(k, at, n) }})
+				x.args.base(at % x.args.bases)
+				x.args.series(i, t, n, pattern{at: func(k, n int) int { return f(k, at, n) }})
 				if ok = !x.small() || yield(); !ok {
 					return false
 				}
@@ -241,10 +241,10 @@ func isSeries(t reflect.Type) bool {
 }
 
 // series fills a list of n elements, or an array of its own length.
-func (x *exhauster) series(i int, t reflect.Type, n int, p pattern) {
+func (a *arguments) series(i int, t reflect.Type, n int, p pattern) {
 	if t.Kind() == reflect.Array {
-		x.elems(x.field(i), p)
+		a.elems(a.field(i), p)
 		return
 	}
-	x.pattern(i, t, n, p)
+	a.pattern(i, t, n, p)
 }

@@ -13,8 +13,8 @@ import (
 // related makes pairs of sequences, and numbers that go with a length.
 func (x *exhauster) related(yield func() bool) {
 	// Choose what a pair of slots can have in common by their types.
-	for i, a := range x.slots {
-		for k, b := range x.slots {
+	for i, a := range x.args.slots {
+		for k, b := range x.args.slots {
 			var ok bool
 			switch {
 			case i == k:
@@ -47,16 +47,16 @@ func (x *exhauster) relatedTexts(i, k int, yield func() bool) bool {
 			x.pass(1)
 			return true
 		}
-		setText(x.field(i), a)
-		setText(x.field(k), b)
+		setText(x.args.field(i), a)
+		setText(x.args.field(k), b)
 		return !x.small() || yield()
 	}
 	marks := x.marks()
 	marks = marks[:min(len(marks), firstMarks)]
 	// Take a plain text of each length, and two of the records' own.
-	for from := range min(x.bases, 3) {
-		x.base(from)
-		ground := bytesOf(x.field(i))
+	for from := range min(x.args.bases, 3) {
+		x.args.base(from)
+		ground := bytesOf(x.args.field(i))
 		for _, n := range relatedLens {
 			a := patternText(n, pattern{mixed: true, at: func(k, n int) int { return k }})
 			if from > 0 && len(ground) > 0 {
@@ -90,7 +90,7 @@ func (x *exhauster) relatedTexts(i, k int, yield func() bool) bool {
 
 // relatedLists makes two lists of one: changed at one place, cut, turned round.
 func (x *exhauster) relatedLists(i, k int, yield func() bool) bool {
-	t := x.slots[i].t
+	t := x.args.slots[i].t
 	// The first list is plain. The second one differs at one place, is rotated, is shifted by a
 	// number, holds one value only, or is cut.
 	for _, n := range relatedLens {
@@ -100,9 +100,9 @@ func (x *exhauster) relatedLists(i, k int, yield func() bool) bool {
 					x.pass(1)
 					continue
 				}
-				x.base(at % x.bases)
-				x.pattern(i, t, n, patterns[2])
-				x.pattern(k, t, n, pattern{at: func(k, n int) int {
+				x.args.base(at % x.args.bases)
+				x.args.pattern(i, t, n, patterns[2])
+				x.args.pattern(k, t, n, pattern{at: func(k, n int) int {
 					switch {
 					case way == 0 && k == at:
 						return low
@@ -116,7 +116,7 @@ func (x *exhauster) relatedLists(i, k int, yield func() bool) bool {
 					return k
 				}})
 				if way == 4 {
-					x.field(k).SetLen(at)
+					x.args.field(k).SetLen(at)
 				}
 				if x.small() && !yield() {
 					return false
@@ -130,20 +130,20 @@ func (x *exhauster) relatedLists(i, k int, yield func() bool) bool {
 // relatedNumbers makes a number the length of a sequence, one beside it, or an
 // index near either end or a border of words.
 func (x *exhauster) relatedNumbers(i, k int, yield func() bool) bool {
-	t := x.slots[i].t
+	t := x.args.slots[i].t
 	for n := range maxSweep {
 		// Off by one, half, a word less, a multiple of eight, none, twice and negative: what code
 		// computes from a length.
 		for _, m := range []int{n, n - 1, n + 1, n / 2, n - 8, n &^ 7, 0, 1, 2 * n, -n} {
-			x.base((n + m&7) % x.bases)
-			if !x.setInt(k, int64(m)) {
+			x.args.base((n + m&7) % x.args.bases)
+			if !x.args.setInt(k, int64(m)) {
 				continue
 			}
 			if n > x.capLen {
 				x.pass(1)
 				continue
 			}
-			x.pattern(i, t, n, pattern{mixed: true, at: func(k, n int) int { return k }})
+			x.args.pattern(i, t, n, pattern{mixed: true, at: func(k, n int) int { return k }})
 			if x.small() && !yield() {
 				return false
 			}
@@ -160,7 +160,7 @@ func (x *exhauster) inner(yield func() bool) {
 	x.patience = largeCase
 	// Lists of texts and maps grow until the time is up.
 	lens := slices.Concat(innerLens, x.q.Lens)
-	for i, s := range x.slots {
+	for i, s := range x.args.slots {
 		for _, n := range lens {
 			ok := true
 			switch {
@@ -181,7 +181,7 @@ func (x *exhauster) inner(yield func() bool) {
 // innerTexts puts one long text into lists: alone, twice, between short ones, and beside one that
 // differs at its end.
 func (x *exhauster) innerTexts(i, n int, yield func() bool) bool {
-	t := x.slots[i].t
+	t := x.args.slots[i].t
 	for round, p := range patterns[:7] {
 		if x.late() {
 			x.cut = true
@@ -189,7 +189,7 @@ func (x *exhauster) innerTexts(i, n int, yield func() bool) bool {
 		}
 		text := patternText(n, p)
 		for _, places := range [][]int{{0}, {0, 0}, {1, 0, 2}, {0, 3}} {
-			x.base(round % x.bases)
+			x.args.base(round % x.args.bases)
 			list := reflect.MakeSlice(t, len(places), len(places))
 			for k, place := range places {
 				switch place {
@@ -201,7 +201,7 @@ func (x *exhauster) innerTexts(i, n int, yield func() bool) bool {
 					setText(list.Index(k), []byte{'a' + byte(place)})
 				}
 			}
-			x.field(i).Set(list)
+			x.args.field(i).Set(list)
 			if x.small() && !x.unless(!x.affords(n), yield) {
 				return false
 			}
@@ -212,7 +212,7 @@ func (x *exhauster) innerTexts(i, n int, yield func() bool) bool {
 
 // largeMaps makes maps of n entries, with numbered keys and two kinds of elements.
 func (x *exhauster) largeMaps(i, n int, yield func() bool) bool {
-	t := x.slots[i].t
+	t := x.args.slots[i].t
 	for round, p := range []pattern{patterns[2], patterns[1]} {
 		if x.late() {
 			x.cut = true
@@ -221,14 +221,14 @@ func (x *exhauster) largeMaps(i, n int, yield func() bool) bool {
 		m := reflect.MakeMapWithSize(t, n)
 		for k := range n {
 			key, elem := reflect.New(t.Key()).Elem(), reflect.New(t.Elem()).Elem()
-			x.element(key, k, x.palette(t.Key()))
-			x.element(elem, p.at(k, n), x.palette(t.Elem()))
+			x.args.element(key, k, x.args.palette(t.Key()))
+			x.args.element(elem, p.at(k, n), x.args.palette(t.Elem()))
 			if key.Comparable() {
 				m.SetMapIndex(key, elem)
 			}
 		}
-		x.base(round % x.bases)
-		x.field(i).Set(m)
+		x.args.base(round % x.args.bases)
+		x.args.field(i).Set(m)
 		if x.small() && !x.unless(!x.affords(n), yield) {
 			return false
 		}

@@ -150,8 +150,7 @@ func (p *replayer[A, R]) choose() {
 	if p.q.Max > 0 {
 		n = min(n, p.q.Max)
 	}
-	// Evenly: records lie in the order in which they were made, and the first ones may all be
-	// alike.
+	// Choose records evenly: neighbours were recorded together and may be alike.
 	for i := range n {
 		switch k := i * len(p.records) / n; {
 		case skip[k]:
@@ -339,7 +338,7 @@ func (p *replayer[A, R]) thread(t int) *Diff {
 			d.Want = "the answer of a single call"
 			return d
 		}
-		// the caller has them back: a goroutine that goes on may not read them
+		// The caller owns the arguments again: a leaked goroutine must not read them.
 		overwriteAll(reflect.ValueOf(&c.a[1]).Elem(), false)
 	}
 	return nil

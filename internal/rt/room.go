@@ -19,12 +19,12 @@ func (c *checker[A, R]) wrote(src *A) bool {
 	}
 	var untouched A
 	CloneTo(&untouched, src)
-	return !differInRoom(&c.a[0], &untouched) || beyond(&c.a[0], &c.a[1], &untouched)
+	return !differInRoom(&c.a[0], &untouched) || wroteSpareRoom(&c.a[0], &c.a[1], &untouched)
 }
 
-// beyond reports whether the candidate changed an element that the original
+// wroteSpareRoom reports whether the candidate changed an element that the original
 // left as it was, for slices of elements that are their bytes.
-func beyond[A any](orig, cand, untouched *A) bool {
+func wroteSpareRoom[A any](orig, cand, untouched *A) bool {
 	for _, f := range coderFor[A]().fields {
 		x, y, was := roomOf(f, unsafe.Pointer(orig)), roomOf(f, unsafe.Pointer(cand)),
 			roomOf(f, unsafe.Pointer(untouched))
@@ -33,7 +33,7 @@ func beyond[A any](orig, cand, untouched *A) bool {
 		}
 		// Behind the length lies what append would overwrite, and what other slices of the same
 		// memory show.
-		a, b, w := behind(f.c.elem, x), behind(f.c.elem, y), behind(f.c.elem, was)
+		a, b, w := spareBytes(f.c.elem, x), spareBytes(f.c.elem, y), spareBytes(f.c.elem, was)
 		for size, at := int(f.c.elem.size), 0; at+size <= min(len(a), len(b), len(w)); at += size {
 			e := func(bytes []byte) string { return string(bytes[at : at+size]) }
 			// Where both wrote, the candidate does what the original does.
@@ -45,8 +45,8 @@ func beyond[A any](orig, cand, untouched *A) bool {
 	return false
 }
 
-// behind returns the bytes between length and capacity.
-func behind(elem *coder, h *sliceHeader) []byte {
+// spareBytes returns the bytes between length and capacity.
+func spareBytes(elem *coder, h *sliceHeader) []byte {
 	return unsafe.Slice((*byte)(elem.at(h.data, h.len)), uintptr(h.cap-h.len)*elem.size)
 }
 
@@ -77,8 +77,8 @@ func differInRoom[A any](a, b *A) bool {
 		if x == nil || y == nil {
 			continue
 		}
-		p, err := room(f.c, x)
-		q, err2 := room(f.c, y)
+		p, err := snapshotSpare(f.c, x)
+		q, err2 := snapshotSpare(f.c, y)
 		if err == nil && err2 == nil && !bytes.Equal(p, q) {
 			return true
 		}
@@ -86,8 +86,8 @@ func differInRoom[A any](a, b *A) bool {
 	return false
 }
 
-// room returns the memory beyond the length, in the form of snapshots.
-func room(c *coder, h *sliceHeader) ([]byte, error) {
+// snapshotSpare returns the memory beyond the length, in the form of snapshots.
+func snapshotSpare(c *coder, h *sliceHeader) ([]byte, error) {
 	behind := sliceHeader{c.elem.at(h.data, h.len), h.cap - h.len, h.cap - h.len}
 	return encodeParts(nil, SnapshotLimit, true, variable{c, unsafe.Pointer(&behind)})
 }

@@ -34,8 +34,8 @@ func (x *exhauster) runes(yield func() bool) {
 		// ends early has seen all blocks.
 		for pass := range runeBlock * runeContexts {
 			ok := true
-			x.each(is, func(i int, t reflect.Type) bool {
-				x.base(0)
+			x.args.each(is, func(i int, t reflect.Type) bool {
+				x.args.base(0)
 				for block := utf8.RuneSelf / runeBlock; block < last && ok; block++ {
 					r := rune(block*runeBlock + (block*7+pass)%runeBlock)
 					// The second round has the common runes after it.
@@ -66,13 +66,13 @@ func contextOf(r rune, round int) int {
 
 // setRune stores a rune, in a text with or without letters around it.
 func (x *exhauster) setRune(i int, r rune, context int) bool {
-	f := x.field(i)
+	f := x.args.field(i)
 	if f.Kind() == reflect.Int32 {
 		if context == 0 && int64(r) > x.cap {
 			x.pass(1)
 			return false
 		}
-		return context == 0 && x.setInt(i, int64(r))
+		return context == 0 && x.args.setInt(i, int64(r))
 	}
 	text := make([]byte, 0, 6)
 	if context&1 == 1 {

@@ -26,7 +26,7 @@ const maxRunes = 400
 // ordinary letters, and runs of the runes that the original's callees treat in
 // ways of their own.
 func (x *exhauster) markRuns(yield func() bool) {
-	for i, s := range x.slots {
+	for i, s := range x.args.slots {
 		if isText(s.t) && (!x.repeatedRunes(i, yield) || !x.cutTwins(i, yield) || !x.runsBeside(i, yield)) {
 			return
 		}
@@ -72,8 +72,8 @@ func (x *exhauster) runsBeside(i int, yield func() bool) bool {
 
 // textCase puts a text into a slot of the k-th surrounding, and makes it a case.
 func (x *exhauster) textCase(i, k int, text string, yield func() bool) bool {
-	x.base(k % x.bases)
-	setText(x.field(i), []byte(text))
+	x.args.base(k % x.args.bases)
+	setText(x.args.field(i), []byte(text))
 	return !x.small() || yield()
 }
 

@@ -26,7 +26,7 @@ func (x *exhauster) samples(yield func() bool) {
 	// A length that the original is too slow for ends the phase for that slot.
 	for _, n := range sampleLens {
 		ok := true
-		x.each(isSequence, func(i int, t reflect.Type) bool {
+		x.args.each(isSequence, func(i int, t reflect.Type) bool {
 			if n > longestOf(t) {
 				return true
 			}
@@ -61,15 +61,15 @@ func (x *exhauster) sample(i int, t reflect.Type, n int, yield func() bool) bool
 			if !isText(t) && k > 1 {
 				break
 			}
-			x.base((at + k) % x.bases)
+			x.args.base((at + k) % x.args.bases)
 			// The text is reused, so the place gets its byte back. The end of a mark of several
 			// bytes stays in the text, which does no harm.
 			if isText(t) {
 				copy(text[at:], m)
-				setText(x.field(i), text)
+				setText(x.args.field(i), text)
 				text[at] = 'a'
 			} else {
-				x.pattern(i, t, n, pattern{at: func(j, n int) int { return choose(j == at, low-k, 0) }})
+				x.args.pattern(i, t, n, pattern{at: func(j, n int) int { return choose(j == at, low-k, 0) }})
 			}
 			if x.small() && !yield() {
 				return false

@@ -38,7 +38,7 @@ type pattern struct {
 
 // patterns fill sequences of every size, the most telling first.
 var patterns = []pattern{
-	{false, largestText, tail},
+	{false, largestText, countingTail},
 	{false, largestText, func(k, n int) int { return high }},
 	{false, largestText, func(k, n int) int { return k }},
 	{false, largestText, func(k, n int) int { return low }},
@@ -52,9 +52,9 @@ var patterns = []pattern{
 	{false, 1<<17 + 1, func(k, n int) int { return k >> (9 - 8*(k&1)) }}, // all pairs of bytes
 }
 
-// tail counts up, and ends in up to sixteen elements that were there before: the
+// countingTail counts up, and ends in up to sixteen elements that were there before: the
 // first, some between, and the latest.
-func tail(k, n int) int {
+func countingTail(k, n int) int {
 	last := min(n/2, 16)
 	if fresh := n - last; k >= fresh && last > 0 {
 		return (k-fresh+1)*fresh/last - 1
@@ -140,11 +140,11 @@ func (z *sizer) far(distances []int) bool {
 // all fills each sequence, and then all of them.
 func (z *sizer) all(n, round int, p pattern) bool {
 	x, ok, sequences := z.x, true, 0
-	x.each(isSequence, func(i int, t reflect.Type) bool {
+	x.args.each(isSequence, func(i int, t reflect.Type) bool {
 		sequences++
 		ok = z.one(i, n, func() {
-			x.base((n + round) % x.bases)
-			x.pattern(i, t, n, p)
+			x.args.base((n + round) % x.args.bases)
+			x.args.pattern(i, t, n, p)
 		})
 		return ok
 	})
@@ -152,8 +152,11 @@ func (z *sizer) all(n, round int, p pattern) bool {
 		return ok && sequences > 0
 	}
 	return z.one(-1, n, func() {
-		x.base((n + round) % x.bases)
-		x.each(isSequence, func(i int, t reflect.Type) bool { x.pattern(i, t, min(n, longestOf(t)), p); return true })
+		x.args.base((n + round) % x.args.bases)
+		x.args.each(isSequence, func(i int, t reflect.Type) bool {
+			x.args.pattern(i, t, min(n, longestOf(t)), p)
+			return true
+		})
 	})
 }
 
@@ -167,7 +170,7 @@ func (z *sizer) one(slot, n int, fill func()) bool {
 	}
 	// Leave out what is longer than the type can need, than the verifier allows, or than the budget
 	// would bear by what shorter ones have cost.
-	if slot >= 0 && n > longestOf(x.slots[slot].t) {
+	if slot >= 0 && n > longestOf(x.args.slots[slot].t) {
 		return true
 	}
 	if n > x.capLen || x.brief() && n > briefLength || z.foreseen(slot, n) > largeCase {
@@ -218,26 +221,26 @@ func longestOf(t reflect.Type) int {
 }
 
 // pattern fills a sequence.
-func (x *exhauster) pattern(i int, t reflect.Type, n int, p pattern) {
+func (a *arguments) pattern(i int, t reflect.Type, n int, p pattern) {
 	if isText(t) {
-		setText(x.field(i), patternText(n, p))
+		setText(a.field(i), patternText(n, p))
 		return
 	}
 	s := reflect.MakeSlice(t, n, n)
-	x.elems(s, p)
-	x.field(i).Set(s)
+	a.elems(s, p)
+	a.field(i).Set(s)
 }
 
 // elems fills a list or an array.
-func (x *exhauster) elems(s reflect.Value, p pattern) {
-	from := x.palette(s.Type().Elem())
+func (a *arguments) elems(s reflect.Value, p pattern) {
+	from := a.palette(s.Type().Elem())
 	for k := range s.Len() {
-		x.element(s.Index(k), p.at(k, s.Len()), from)
+		a.element(s.Index(k), p.at(k, s.Len()), from)
 	}
 }
 
 // element sets an element to the value that its number stands for.
-func (x *exhauster) element(e reflect.Value, number int, from []reflect.Value) {
+func (a *arguments) element(e reflect.Value, number int, from []reflect.Value) {
 	switch {
 	case number == low:
 		e.Set(from[0])
@@ -245,7 +248,7 @@ func (x *exhauster) element(e reflect.Value, number int, from []reflect.Value) {
 	case number == high:
 		e.Set(from[len(from)-1])
 		extreme(e, true)
-	case !x.counted(e, number, 0):
+	case !a.counted(e, number, 0):
 		e.Set(from[number%len(from)])
 	}
 }

@@ -46,10 +46,38 @@ func slotsOf(t reflect.Type, own string) []slot {
 	return list[:min(len(list), maxSlots)]
 }
 
+// The arguments of a case are made in v, slot by slot.
+type arguments struct {
+	*domain
+	from interface {
+		base(k int) // starts a case from one of the surroundings
+	}
+	bases int // number of the surroundings; the first is the zero value
+
+	v     reflect.Value
+	slots []slot
+	kept  map[int][]reflect.Value // telling values by slot, for phases that choose among them
+	tied  []knot                  // numbers that are lengths
+}
+
+// base starts a case from one of the surroundings.
+func (a *arguments) base(k int) { a.from.base(k) }
+
+// everyBase calls f with each of the surroundings in place.
+func (a *arguments) everyBase(f func() bool) bool {
+	for k := range a.bases {
+		a.base(k)
+		if !f() {
+			return false
+		}
+	}
+	return true
+}
+
 // field returns the variable of a slot, made if it is not there.
-func (x *exhauster) field(i int) reflect.Value {
-	v := x.v
-	for _, k := range x.slots[i].path {
+func (a *arguments) field(i int) reflect.Value {
+	v := a.v
+	for _, k := range a.slots[i].path {
 		if v.Kind() == reflect.Pointer {
 			if v.IsNil() {
 				v.Set(reflect.New(v.Type().Elem()))
@@ -63,9 +91,9 @@ func (x *exhauster) field(i int) reflect.Value {
 
 // peek returns the variable of a slot if it is there: to look must not replace a nil pointer on the
 // way.
-func (x *exhauster) peek(i int) (reflect.Value, bool) {
-	v := x.v
-	for _, k := range x.slots[i].path {
+func (a *arguments) peek(i int) (reflect.Value, bool) {
+	v := a.v
+	for _, k := range a.slots[i].path {
 		if v.Kind() == reflect.Pointer {
 			if v.IsNil() {
 				return v, false
@@ -78,8 +106,8 @@ func (x *exhauster) peek(i int) (reflect.Value, bool) {
 }
 
 // each calls f for the slots of some kinds.
-func (x *exhauster) each(is func(reflect.Type) bool, f func(i int, t reflect.Type) bool) {
-	for i, s := range x.slots {
+func (a *arguments) each(is func(reflect.Type) bool, f func(i int, t reflect.Type) bool) {
+	for i, s := range a.slots {
 		if is(s.t) && !f(i, s.t) {
 			return
 		}
@@ -97,8 +125,8 @@ func isText(t reflect.Type) bool {
 func isSequence(t reflect.Type) bool { return isText(t) || t.Kind() == reflect.Slice }
 
 // setInt stores n if the field's type can hold it.
-func (x *exhauster) setInt(i int, n int64) bool {
-	f := x.field(i)
+func (a *arguments) setInt(i int, n int64) bool {
+	f := a.field(i)
 	switch {
 	case f.CanInt() && !f.OverflowInt(n):
 		f.SetInt(n)

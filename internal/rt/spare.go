@@ -17,14 +17,14 @@ func (x *exhauster) spare(yield func() bool) {
 		for way, room := range spares(n) {
 			for _, fill := range patterns[:3] {
 				ok := true
-				x.each(isSlice, func(i int, t reflect.Type) bool {
+				x.args.each(isSlice, func(i int, t reflect.Type) bool {
 					if n > x.capLen || t.Elem().Size() == 0 || room > maxSpare/int(t.Elem().Size()) {
 						x.pass(1)
 						return true
 					}
-					x.base((n + way) % x.bases)
-					x.pattern(i, t, n, fill)
-					x.extend(x.field(i), room)
+					x.args.base((n + way) % x.args.bases)
+					x.args.pattern(i, t, n, fill)
+					x.args.extend(x.args.field(i), room)
 					ok = !x.small() || yield()
 					return ok
 				})
@@ -34,13 +34,13 @@ func (x *exhauster) spare(yield func() bool) {
 			}
 		}
 	}
-	for k := 1; k < x.bases; k++ { // and the records' own slices
+	for k := 1; k < x.args.bases; k++ { // and the records' own slices
 		for _, room := range spares(64) {
-			x.base(k)
+			x.args.base(k)
 			any := false
-			x.each(isSlice, func(i int, t reflect.Type) bool {
-				if f, ok := x.peek(i); ok && t.Elem().Size() > 0 && room <= maxSpare/int(t.Elem().Size()) {
-					x.extend(f, room)
+			x.args.each(isSlice, func(i int, t reflect.Type) bool {
+				if f, ok := x.args.peek(i); ok && t.Elem().Size() > 0 && room <= maxSpare/int(t.Elem().Size()) {
+					x.args.extend(f, room)
 					any = true
 				}
 				return true
@@ -55,14 +55,14 @@ func (x *exhauster) spare(yield func() bool) {
 func isSlice(t reflect.Type) bool { return t.Kind() == reflect.Slice }
 
 // extend moves a slice to memory with room beyond it, which holds a pattern.
-func (x *exhauster) extend(f reflect.Value, room int) {
+func (a *arguments) extend(f reflect.Value, room int) {
 	t, n := f.Type(), f.Len()
 	s := reflect.MakeSlice(t, n+room, n+room)
 	reflect.Copy(s, f)
 	if behind := s.Slice(n, n+room); coderOf(t.Elem()).flat { // others are not copied beyond the length
-		from := x.palette(t.Elem())
+		from := a.palette(t.Elem())
 		for k := range room {
-			x.element(behind.Index(k), 0x5a5+k, from)
+			a.element(behind.Index(k), 0x5a5+k, from)
 		}
 	}
 	f.Set(s.Slice3(0, n, n+room))

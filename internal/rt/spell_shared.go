@@ -53,13 +53,13 @@ func overlap(x, y reflect.Value) bool {
 		x.Type().Elem().Size() == 0 || x.Cap() == 0 || y.Cap() == 0 {
 		return false
 	}
-	from, to := extent(x)
-	start, end := extent(y)
+	from, to := extentOf(x)
+	start, end := extentOf(y)
 	return from < end && start < to
 }
 
-// extent returns the ends of a slice's memory.
-func extent(s reflect.Value) (from, to uintptr) {
+// extentOf returns the ends of a slice's memory.
+func extentOf(s reflect.Value) (from, to uintptr) {
 	from = uintptr(unsafe.Pointer(s.UnsafePointer()))
 	return from, from + uintptr(s.Cap())*s.Type().Elem().Size()
 }
@@ -67,9 +67,9 @@ func extent(s reflect.Value) (from, to uintptr) {
 // sharedBy spells the memory of a group of fields, and each field as a slice of
 // it.
 func (w *speller) sharedBy(v reflect.Value, group []int, name string, exprs []string) string {
-	from, to := extent(reachable(v.Field(group[0])))
+	from, to := extentOf(reachable(v.Field(group[0])))
 	for _, k := range group[1:] {
-		start, end := extent(reachable(v.Field(k)))
+		start, end := extentOf(reachable(v.Field(k)))
 		from, to = min(from, start), max(to, end)
 	}
 	t := reflect.SliceOf(v.Type().Field(group[0]).Type.Elem())
@@ -77,7 +77,7 @@ func (w *speller) sharedBy(v reflect.Value, group []int, name string, exprs []st
 	all := reflect.MakeSlice(t, int((to-from)/size), int((to-from)/size))
 	for _, k := range group {
 		s := reachable(v.Field(k))
-		start, _ := extent(s)
+		start, _ := extentOf(s)
 		at := int((start - from) / size)
 		reflect.Copy(all.Slice(at, all.Len()), s.Slice(0, s.Cap()))
 		exprs[k] = w.convert(s.Type(), t, fmt.Sprintf("%s[%d:%d:%d]", name, at, at+s.Len(), at+s.Cap()))

@@ -23,9 +23,9 @@ func isTexts(t reflect.Type) bool {
 
 // spots lists the texts of a surrounding. A list has three: its first and its
 // last element, and all of them.
-func (x *exhauster) spots(k int) (list []spot) {
-	x.base(k)
-	for i, s := range x.slots {
+func (a *arguments) spots(k int) (list []spot) {
+	a.base(k)
+	for i, s := range a.slots {
 		// A list without a record after it is given two elements; those of records have as many as
 		// they have.
 		switch {
@@ -35,7 +35,7 @@ func (x *exhauster) spots(k int) (list []spot) {
 		case k == 0:
 			list = append(list, spot{i, 1})
 		default:
-			f, ok := x.peek(i)
+			f, ok := a.peek(i)
 			if !ok || f.Len() == 0 {
 				continue
 			}
@@ -50,9 +50,9 @@ func (x *exhauster) spots(k int) (list []spot) {
 
 // ground puts a surrounding in place for a spot and returns the text that
 // stands there. The empty surrounding has a list of three elements.
-func (x *exhauster) ground(k int, s spot) []byte {
-	x.base(k)
-	f := x.field(s.slot)
+func (a *arguments) ground(k int, s spot) []byte {
+	a.base(k)
+	f := a.field(s.slot)
 	if s.elem == whole {
 		return bytesOf(f)
 	}
@@ -66,8 +66,8 @@ func (x *exhauster) ground(k int, s spot) []byte {
 }
 
 // put writes a text to a spot whose ground is in place.
-func (x *exhauster) put(s spot, text []byte) {
-	f := x.field(s.slot)
+func (a *arguments) put(s spot, text []byte) {
+	f := a.field(s.slot)
 	switch s.elem {
 	case whole:
 		setText(f, text)
@@ -89,10 +89,10 @@ func bytesOf(f reflect.Value) []byte {
 
 // everySpot calls f with the texts of the surroundings from one on, each with
 // its ground in place.
-func (x *exhauster) everySpot(from int, f func(s spot, text []byte) bool) bool {
-	for k := from; k < x.bases; k++ {
-		for _, s := range x.spots(k) {
-			if !f(s, x.ground(k, s)) {
+func (a *arguments) everySpot(from int, f func(s spot, text []byte) bool) bool {
+	for k := from; k < a.bases; k++ {
+		for _, s := range a.spots(k) {
+			if !f(s, a.ground(k, s)) {
 				return false
 			}
 		}

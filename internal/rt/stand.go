@@ -26,13 +26,13 @@ func (s *stand[A, R]) load(h *Harness[A, R], x *exhauster) error {
 		for i := range min(n, len(list)) {
 			a := list[i*len(list)/min(n, len(list))]
 			s.bases = append(s.bases, a)
-			x.learn(reflect.ValueOf(&a).Elem(), 0)
+			x.args.learn(reflect.ValueOf(&a).Elem(), 0)
 		}
 		// Learn from all records which numbers go with which lengths.
-		x.knots(len(list), func(r int) { s.a = list[r] })
+		x.args.knots(len(list), func(r int) { s.a = list[r] })
 		s.a = s.bases[0]
 	}
-	x.bases = len(s.bases)
+	x.args.bases = len(s.bases)
 	return nil
 }
 

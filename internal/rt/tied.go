@@ -18,35 +18,35 @@ const (
 // knots finds the numbers that are often the length of a sequence. A pair says something only where
 // the lengths differ from record to record, or are more than one. put makes a record the current
 // case.
-func (x *exhauster) knots(records int, put func(r int)) {
+func (a *arguments) knots(records int, put func(r int)) {
 	// Count for each pair of a number and a sequence in how many records they agree.
 	counts := map[knot]int{}
 	for r := range records {
 		put(r)
-		for n, s := range x.slots {
+		for n, s := range a.slots {
 			if !isInteger(s.t) {
 				continue
 			}
-			number, ok := x.peek(n)
+			number, ok := a.peek(n)
 			if !ok {
 				continue
 			}
 			// A length of 0 or 1 agrees with many numbers by chance.
-			for k, s := range x.slots {
+			for k, s := range a.slots {
 				if !isSequence(s.t) {
 					continue
 				}
-				if f, ok := x.peek(k); ok && f.Len() > 1 && isNumber(number, f.Len()) {
+				if f, ok := a.peek(k); ok && f.Len() > 1 && isNumber(number, f.Len()) {
 					counts[knot{n, k}]++
 				}
 			}
 		}
 	}
 	// A number is tied to one sequence at most.
-	for n := range x.slots {
-		for k := range x.slots {
-			if c := counts[knot{n, k}]; c >= tiedLeast && float64(c) >= tiedShare*float64(records) {
-				x.tied = append(x.tied, knot{n, k})
+	for n := range a.slots {
+		for k := range a.slots {
+			if met := counts[knot{n, k}]; met >= tiedLeast && float64(met) >= tiedShare*float64(records) {
+				a.tied = append(a.tied, knot{n, k})
 				break
 			}
 		}
@@ -61,10 +61,10 @@ func isNumber(v reflect.Value, n int) bool {
 // that changed anything.
 func (x *exhauster) tie() bool {
 	changed := false
-	for _, t := range x.tied {
-		f, ok := x.peek(t.sequence)
-		number, there := x.peek(t.number)
-		if ok && there && !isNumber(number, f.Len()) && x.setInt(t.number, int64(f.Len())) {
+	for _, t := range x.args.tied {
+		f, ok := x.args.peek(t.sequence)
+		number, there := x.args.peek(t.number)
+		if ok && there && !isNumber(number, f.Len()) && x.args.setInt(t.number, int64(f.Len())) {
 			changed = true
 		}
 	}
@@ -73,7 +73,7 @@ func (x *exhauster) tie() bool {
 
 // twice yields a case as it is, and again with its numbers tied.
 func (x *exhauster) twice(yield func() bool) func() bool {
-	if len(x.tied) == 0 {
+	if len(x.args.tied) == 0 {
 		return yield
 	}
 	return func() bool {

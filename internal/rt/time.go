@@ -152,7 +152,7 @@ func (h *Harness[A, R]) time(q *Time) (any, error) {
 			if i == 0 {
 				return nil, fmt.Errorf("time: %s holds no record that can be timed", set.Records)
 			}
-			reply.Sets = append(reply.Sets, nothing(len(q.Variants), t.out.Skipped))
+			reply.Sets = append(reply.Sets, untimed(len(q.Variants), t.out.Skipped))
 			continue
 		}
 		if set.Alike {
@@ -221,8 +221,8 @@ func (h *Harness[A, R]) timer(q *Time, set TimeSet, i uint64) (*timer[A, R], err
 	return t, nil
 }
 
-// nothing returns the timing of a set on all of whose records the original panics.
-func nothing(variants, skipped int) Timing {
+// untimed returns the timing of a set on all of whose records the original panics.
+func untimed(variants, skipped int) Timing {
 	return Timing{Skipped: skipped, Passes: make([]int, variants), Wall: make([][]int64, variants),
 		CPU: make([][]int64, variants), Allocs: make([]float64, variants), Bytes: make([]float64, variants)}
 }

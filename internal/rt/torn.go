@@ -12,7 +12,7 @@ import (
 // tornTexts makes lists of texts that were one text, and lists of texts with pairs
 // of letters.
 func (x *exhauster) tornTexts(yield func() bool) {
-	for i, s := range x.slots {
+	for i, s := range x.args.slots {
 		if isTexts(s.t) && !(x.torn(i, yield) && x.paired(i, yield)) {
 			return
 		}
@@ -42,7 +42,7 @@ func (x *exhauster) torn(i int, yield func() bool) bool {
 
 // paired puts each pair of letters into one text of a list.
 func (x *exhauster) paired(i int, yield func() bool) bool {
-	letters := x.letters[:min(len(x.letters), 40)]
+	letters := x.args.letters[:min(len(x.args.letters), 40)]
 	for k, a := range letters {
 		for _, b := range letters {
 			for _, list := range [][]string{{a + b}, {"a", a + b}, {"x" + a + "y" + b, "z"}} {
@@ -57,11 +57,11 @@ func (x *exhauster) paired(i int, yield func() bool) bool {
 
 // list puts a list of texts into place, in the surroundings of a record.
 func (x *exhauster) list(i, base int, texts []string, yield func() bool) bool {
-	x.base(base % x.bases)
-	v := reflect.MakeSlice(x.slots[i].t, len(texts), len(texts))
+	x.args.base(base % x.args.bases)
+	v := reflect.MakeSlice(x.args.slots[i].t, len(texts), len(texts))
 	for k, s := range texts {
 		setText(v.Index(k), slices.Clone([]byte(s)))
 	}
-	x.field(i).Set(v)
+	x.args.field(i).Set(v)
 	return !x.small() || yield()
 }

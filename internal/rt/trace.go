@@ -85,8 +85,8 @@ func endRun() int {
 	return trace.fresh
 }
 
-// at returns the site of an id, begun for this run; nil outside a search.
-func at(id uint32) *traceSite {
+// siteOf returns the site of an id, begun for this run; nil outside a search.
+func siteOf(id uint32) *traceSite {
 	if uint(id) >= uint(len(trace.sites)) {
 		return nil
 	}
@@ -118,7 +118,7 @@ func (s *traceSite) met(mask *uint64, bit int) {
 
 // TraceEdge counts an entry into a block.
 func TraceEdge(id uint32) {
-	if s := at(id); s != nil {
+	if s := siteOf(id); s != nil {
 		s.took(0)
 	}
 }
@@ -132,7 +132,7 @@ func TraceMark(id uint32) {
 
 // TraceLoop counts that a loop was reached.
 func TraceLoop(id uint32) {
-	if s := at(id); s != nil {
+	if s := siteOf(id); s != nil {
 		s.loop = true
 		s.count[1]++
 	}
@@ -140,7 +140,7 @@ func TraceLoop(id uint32) {
 
 // TraceBranch counts the outcome of a condition.
 func TraceBranch(id uint32, c bool) bool {
-	if s := at(id); s != nil {
+	if s := siteOf(id); s != nil {
 		s.took(sideOf(c))
 	}
 	return c
@@ -192,7 +192,7 @@ func TraceInt[T integer](id uint32, op int, x, y T) bool {
 }
 
 func comparedInts(id uint32, x, y uint64, c bool) {
-	s := at(id)
+	s := siteOf(id)
 	if s == nil {
 		return
 	}
@@ -240,7 +240,7 @@ func (s *traceSite) pair(id uint32, kind uint8, x, y uint64) *tracePair {
 // TraceFloat compares two floating-point numbers.
 func TraceFloat[T ~float32 | ~float64](id uint32, op int, x, y T) bool {
 	c := outcome(op, x, y)
-	if s := at(id); s != nil {
+	if s := siteOf(id); s != nil {
 		s.took(sideOf(c))
 		a, b := math.Float64bits(float64(x)), math.Float64bits(float64(y))
 		s.met(&s.near, bits.Len64(a^b))
@@ -254,7 +254,7 @@ func TraceFloat[T ~float32 | ~float64](id uint32, op int, x, y T) bool {
 // TraceText compares two strings.
 func TraceText[T ~string](id uint32, op int, x, y T) bool {
 	c := outcome(op, x, y)
-	if s := at(id); s != nil {
+	if s := siteOf(id); s != nil {
 		s.took(sideOf(c))
 		comparedTexts(s, id, x, y)
 	}
@@ -296,7 +296,7 @@ func TraceSwitchText[T ~string](id uint32, x T, cases ...T) T {
 // TraceIndex notes an index into a table of n elements, 0 if unknown: each
 // place of a small table, magnitudes and the last place of a large one.
 func TraceIndex[T integer](id uint32, n int, i T) T {
-	if s := at(id); s != nil {
+	if s := siteOf(id); s != nil {
 		k := uint64(i)
 		s.count[0]++
 		if n > 0 && n <= 256 {
@@ -361,7 +361,7 @@ func TraceB3[R, S, T any](id uint32, f func(x, y []byte) (R, S, T), x, y []byte)
 }
 
 func tracedTexts[T ~string | ~[]byte](id uint32, x, y T) {
-	if s := at(id); s != nil {
+	if s := siteOf(id); s != nil {
 		s.count[0]++
 		comparedTexts(s, id, x, y)
 	}

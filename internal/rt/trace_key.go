@@ -33,7 +33,7 @@ func TraceKeyInt[M ~map[K]V, K integer, V any](id uint32, m M, k K) K {
 
 // asked counts a question and reports whether the map has no such key.
 func asked[M ~map[K]V, K comparable, V any](id uint32, m M, k K) (s *traceSite, missing bool) {
-	if s = at(id); s == nil {
+	if s = siteOf(id); s == nil {
 		return nil, false
 	}
 	if _, ok := m[k]; ok {

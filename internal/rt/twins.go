@@ -15,8 +15,8 @@ import (
 
 // twins makes pairs of texts that differ in one byte or one rune.
 func (x *exhauster) twins(yield func() bool) {
-	for i, a := range x.slots {
-		for k, b := range x.slots {
+	for i, a := range x.args.slots {
+		for k, b := range x.args.slots {
 			if i < k && isText(a.t) && isText(b.t) &&
 				!(x.twinBytes(i, k, yield) && x.twinRunes(i, k, yield) && x.farTwins(i, k, yield)) {
 				return
@@ -27,9 +27,9 @@ func (x *exhauster) twins(yield func() bool) {
 
 // both puts two texts into place, in the surroundings of a record.
 func (x *exhauster) both(i, k, base int, a, b []byte, yield func() bool) bool {
-	x.base(base % x.bases)
-	setText(x.field(i), a)
-	setText(x.field(k), b)
+	x.args.base(base % x.args.bases)
+	setText(x.args.field(i), a)
+	setText(x.args.field(k), b)
 	return !x.small() || yield()
 }
 

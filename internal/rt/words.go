@@ -18,23 +18,26 @@ const maxSweep = 300
 func (x *exhauster) lengths(yield func() bool) {
 	rng := rand.New(rand.NewPCG(x.q.Seed, 3))
 	sequences := 0
-	x.each(isSequence, func(int, reflect.Type) bool { sequences++; return true })
+	x.args.each(isSequence, func(int, reflect.Type) bool { sequences++; return true })
 	// All ways of one length come before the next length, so that an end of the budget cuts off the
 	// longest.
 	for n := 0; n <= maxSweep && n <= x.capLen && sequences > 0; n++ {
 		for way := range distinct + 1 {
 			ok := true
-			x.each(isSequence, func(i int, t reflect.Type) bool {
-				x.base((n + way) % x.bases)
-				x.fill(i, t, n, way, rng)
+			x.args.each(isSequence, func(i int, t reflect.Type) bool {
+				x.args.base((n + way) % x.args.bases)
+				x.args.fill(i, t, n, way, rng)
 				ok = !x.small() || yield()
 				x.pace.note(n, x.check.took)
 				return ok
 			})
 			// Lengths that agree may matter, too.
 			if ok && sequences > 1 {
-				x.base(0)
-				x.each(isSequence, func(i int, t reflect.Type) bool { x.fill(i, t, n, way, rng); return true })
+				x.args.base(0)
+				x.args.each(isSequence, func(i int, t reflect.Type) bool {
+					x.args.fill(i, t, n, way, rng)
+					return true
+				})
 				ok = yield()
 			}
 			// The original got slow: later phases stop at this length.
@@ -64,13 +67,13 @@ func (x *exhauster) long(yield func() bool) {
 		}
 		for _, way := range []int{0, 1, 2, 3, distinct} {
 			ok := true
-			x.each(isSequence, func(i int, t reflect.Type) bool {
+			x.args.each(isSequence, func(i int, t reflect.Type) bool {
 				if ok = !x.late(); !ok {
 					x.cut = true
 					return false
 				}
-				x.base((n + way) % x.bases)
-				x.fill(i, t, n, way, rng)
+				x.args.base((n + way) % x.args.bases)
+				x.args.fill(i, t, n, way, rng)
 				ok = !x.small() || yield()
 				return ok
 			})
@@ -85,20 +88,20 @@ func (x *exhauster) long(yield func() bool) {
 // record in place, 3 drawn from all, 4 the same in order, 5 drawn from three,
 // distinct no two alike: small tables that stand for sets overflow on nothing
 // else.
-func (x *exhauster) fill(i int, t reflect.Type, n, way int, rng *rand.Rand) {
+func (a *arguments) fill(i int, t reflect.Type, n, way int, rng *rand.Rand) {
 	// Texts have their own ways.
 	if isText(t) {
-		setText(x.field(i), x.text(x.field(i), n, way, rng))
+		setText(a.field(i), a.text(a.field(i), n, way, rng))
 		return
 	}
 	// With the fifth way only three elements occur.
-	from := x.elements(t.Elem())
+	from := a.elements(t.Elem())
 	if way == 5 {
 		k := rng.IntN(len(from))
 		from = []reflect.Value{from[k], from[(k+1)%len(from)], from[len(from)-1]}
 	}
 	// Some lists get room behind their end.
-	old := x.field(i)
+	old := a.field(i)
 	room := 0
 	if way == 3 {
 		room = n % 9
@@ -125,7 +128,7 @@ func (x *exhauster) fill(i int, t reflect.Type, n, way int, rng *rand.Rand) {
 			s.Index(k).Set(from[picks[k]])
 		}
 	}
-	x.field(i).Set(s)
+	a.field(i).Set(s)
 }
 
 const (
@@ -151,7 +154,7 @@ func numbered(v reflect.Value, n int) bool {
 }
 
 // text makes n bytes.
-func (x *exhauster) text(old reflect.Value, n, way int, rng *rand.Rand) []byte {
+func (a *arguments) text(old reflect.Value, n, way int, rng *rand.Rand) []byte {
 	// The record's own text is the pattern of the second way.
 	b := make([]byte, 0, n+3)
 	var was []byte
@@ -160,7 +163,7 @@ func (x *exhauster) text(old reflect.Value, n, way int, rng *rand.Rand) []byte {
 	} else {
 		was = old.Bytes()
 	}
-	three := rng.IntN(len(x.letters))
+	three := rng.IntN(len(a.letters))
 	// Append letters or pieces until there are enough bytes. What the last one has too many is cut
 	// off.
 	for len(b) < n {
@@ -168,15 +171,15 @@ func (x *exhauster) text(old reflect.Value, n, way int, rng *rand.Rand) []byte {
 		case way == 0:
 			b = append(b, "a"...)
 		case way == 1:
-			b = append(b, x.letters[n%len(x.letters)]...)
+			b = append(b, a.letters[n%len(a.letters)]...)
 		case way == 2 && len(was) > 0:
 			b = append(b, was...)
 		case way == 5:
-			b = append(b, x.letters[(three+rng.IntN(3))%len(x.letters)]...)
+			b = append(b, a.letters[(three+rng.IntN(3))%len(a.letters)]...)
 		case way == 4 && rng.IntN(8) > 0:
 			b = append(b, "a"...)
 		default:
-			b = append(b, x.letters[rng.IntN(len(x.letters))]...)
+			b = append(b, a.letters[rng.IntN(len(a.letters))]...)
 		}
 	}
 	return b[:n]
@@ -193,11 +196,11 @@ func (x *exhauster) words(yield func() bool) bool {
 	for _, n := range []int{word, 2 * word} {
 		for b := range 256 {
 			ok := true
-			x.each(isText, func(i int, t reflect.Type) bool {
-				x.base(0)
-				text := x.text(x.field(i), n, 0, rand.New(rand.NewPCG(1, 1)))
+			x.args.each(isText, func(i int, t reflect.Type) bool {
+				x.args.base(0)
+				text := x.args.text(x.args.field(i), n, 0, rand.New(rand.NewPCG(1, 1)))
 				copy(text[n-word:], bytes.Repeat([]byte{byte(b)}, word))
-				setText(x.field(i), text)
+				setText(x.args.field(i), text)
 				ok = x.unless(n > x.capLen, yield)
 				return ok
 			})
@@ -217,15 +220,15 @@ func (x *exhauster) bytes(yield func() bool) {
 	// Texts of several lengths around, with the base's own content or plain letters: each value
 	// goes to each telling place.
 	for _, n := range around {
-		for k := range x.bases {
+		for k := range x.args.bases {
 			ok := true
-			x.each(isText, func(i int, t reflect.Type) bool {
-				x.base(k)
+			x.args.each(isText, func(i int, t reflect.Type) bool {
+				x.args.base(k)
 				way := 2
 				if k == 0 {
 					way = 0
 				}
-				text := x.text(x.field(i), n, way, rand.New(rand.NewPCG(1, 1)))
+				text := x.args.text(x.args.field(i), n, way, rand.New(rand.NewPCG(1, 1)))
 				ok = x.inject(i, text, positions(len(text)), yield)
 				return ok
 			})
@@ -234,12 +237,12 @@ func (x *exhauster) bytes(yield func() bool) {
 			}
 		}
 	}
-	for k := 1; k < x.bases; k++ { // the records themselves
+	for k := 1; k < x.args.bases; k++ { // the records themselves
 		ok := true
-		x.each(isText, func(i int, t reflect.Type) bool {
-			x.base(k)
-			f := x.field(i)
-			text := x.text(f, min(f.Len(), 4096), 2, rand.New(rand.NewPCG(1, 1)))
+		x.args.each(isText, func(i int, t reflect.Type) bool {
+			x.args.base(k)
+			f := x.args.field(i)
+			text := x.args.text(f, min(f.Len(), 4096), 2, rand.New(rand.NewPCG(1, 1)))
 			ok = x.inject(i, text, positions(len(text)), yield)
 			return ok
 		})
@@ -257,14 +260,14 @@ func (x *exhauster) oddWords(yield func() bool) {
 	if 2*word > x.capLen {
 		return
 	}
-	x.each(isText, func(i int, t reflect.Type) bool {
+	x.args.each(isText, func(i int, t reflect.Type) bool {
 		// Only single bytes are letters of a word.
-		for _, l := range x.letters {
+		for _, l := range x.args.letters {
 			if len(l) != 1 {
 				continue
 			}
-			x.base(0)
-			text := x.text(x.field(i), 2*word, 0, rand.New(rand.NewPCG(1, 1)))
+			x.args.base(0)
+			text := x.args.text(x.args.field(i), 2*word, 0, rand.New(rand.NewPCG(1, 1)))
 			copy(text[word:], strings.Repeat(l, word))
 			if !x.inject(i, text, []int{word, 2*word - 1}, yield) {
 				return false
@@ -284,7 +287,7 @@ func (x *exhauster) inject(i int, text []byte, at []int, yield func() bool) bool
 		was := text[at]
 		for b := range 256 {
 			text[at] = byte(b)
-			setText(x.field(i), text)
+			setText(x.args.field(i), text)
 			if !yield() {
 				return false
 			}
@@ -310,8 +313,8 @@ func positions(n int) []int {
 func (x *exhauster) allWords(yield func() bool) {
 	// All texts of one and two bytes come first: there are 65,792 of them.
 	ok := true
-	x.each(isText, func(i int, t reflect.Type) bool {
-		x.base(0)
+	x.args.each(isText, func(i int, t reflect.Type) bool {
+		x.args.base(0)
 		if ok = x.inject(i, make([]byte, 1), []int{0}, yield); !ok {
 			return false
 		}
@@ -319,7 +322,7 @@ func (x *exhauster) allWords(yield func() bool) {
 			pair := []byte{byte(first), 0}
 			for second := range 256 {
 				pair[1] = byte(second)
-				setText(x.field(i), pair)
+				setText(x.args.field(i), pair)
 				if ok = yield(); !ok {
 					return false
 				}
@@ -331,8 +334,8 @@ func (x *exhauster) allWords(yield func() bool) {
 		return
 	}
 	// Then longer words over the alphabet.
-	x.spell(func(int) []string { return x.letters }, func(t reflect.Type) []reflect.Value {
-		return x.elements(t)
+	x.spell(func(int) []string { return x.args.letters }, func(t reflect.Type) []reflect.Value {
+		return x.args.elements(t)
 	}, yield)
 }
 
@@ -340,7 +343,7 @@ func (x *exhauster) allWords(yield func() bool) {
 // that the original treats alike count once.
 func (x *exhauster) classWords(yield func() bool) {
 	x.spell(x.classes, func(t reflect.Type) []reflect.Value {
-		all := x.elements(t)
+		all := x.args.elements(t)
 		return all[:min(len(all), 3)]
 	}, yield)
 }
@@ -357,7 +360,7 @@ func (x *exhauster) spell(
 	}
 	// The letters and elements do not change, so find them once.
 	texts, lists := map[int][]string{}, map[int][]reflect.Value{}
-	x.each(isSequence, func(i int, t reflect.Type) bool {
+	x.args.each(isSequence, func(i int, t reflect.Type) bool {
 		if isText(t) {
 			texts[i] = letters(i)
 		} else {
@@ -368,12 +371,12 @@ func (x *exhauster) spell(
 	// All words of a length come before longer ones, in each field in turn.
 	for n := 0; n <= longest; n++ {
 		ok := true
-		x.each(isSequence, func(i int, t reflect.Type) bool {
-			x.base(0)
+		x.args.each(isSequence, func(i int, t reflect.Type) bool {
+			x.args.base(0)
 			if isText(t) {
-				ok = x.textWords(i, n, texts[i], yield)
+				ok = x.args.textWords(i, n, texts[i], yield)
 			} else {
-				ok = x.listWords(i, t, n, lists[i], yield)
+				ok = x.args.listWords(i, t, n, lists[i], yield)
 			}
 			return ok
 		})
@@ -383,25 +386,25 @@ func (x *exhauster) spell(
 	}
 }
 
-func (x *exhauster) textWords(i, n int, letters []string, yield func() bool) bool {
+func (a *arguments) textWords(i, n int, letters []string, yield func() bool) bool {
 	buf := make([]byte, 0, 4*n)
 	return odometer(n, len(letters), func(digits []int) bool {
 		buf = buf[:0]
 		for _, d := range digits {
 			buf = append(buf, letters[d]...)
 		}
-		setText(x.field(i), buf)
+		setText(a.field(i), buf)
 		return yield()
 	})
 }
 
-func (x *exhauster) listWords(i int, t reflect.Type, n int, elems []reflect.Value, yield func() bool) bool {
+func (a *arguments) listWords(i int, t reflect.Type, n int, elems []reflect.Value, yield func() bool) bool {
 	return odometer(n, len(elems), func(digits []int) bool {
 		s := reflect.MakeSlice(t, n, n)
 		for k, d := range digits {
 			s.Index(k).Set(elems[d])
 		}
-		x.field(i).Set(s)
+		a.field(i).Set(s)
 		return yield()
 	})
 }
@@ -434,7 +437,7 @@ const maxClasses = 8
 func (x *exhauster) classes(i int) []string {
 	var list []string
 	seen := map[string]bool{}
-	for _, l := range x.letters {
+	for _, l := range x.args.letters {
 		if len(list) == maxClasses {
 			break
 		}
@@ -451,8 +454,8 @@ func (x *exhauster) classes(i int) []string {
 func (x *exhauster) treatment(i int, letter string) string {
 	var all []byte
 	for _, word := range []string{letter, "a" + letter, letter + "a", letter + letter} {
-		x.base(0)
-		setText(x.field(i), []byte(word))
+		x.args.base(0)
+		setText(x.args.field(i), []byte(word))
 		if !x.stand.keeps() {
 			all = append(all, "outside|"...)
 			continue

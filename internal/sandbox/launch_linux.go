@@ -21,7 +21,7 @@ import (
 type kernel struct {
 	Namespaces bool
 	Nobody     bool // root may become another user
-	Landlock   int  // ABI version, 0 is none
+	Landlock   int  // ABI version, 0 means none
 	Seccomp    bool
 	cgroup     cgroupRoot
 }

@@ -99,8 +99,8 @@ type callSite struct {
 	path    []ast.Node // from the file down to the call
 }
 
-// sitesIn finds the calls in a file. The target itself calling itself is none:
-// the conditions then are a matter of the calls from outside.
+// sitesIn finds the calls in a file. It leaves out calls of the target by itself: their conditions
+// follow from the outer calls.
 func (cl *Callers) sitesIn(f *ast.File, info *types.Info) []*callSite {
 	var out []*callSite
 	var path []ast.Node

@@ -299,7 +299,7 @@ func (sc *Scope) groupScope(outside map[string]bool, dir string) ([]*piece, erro
 	whole := func(p *piece) bool { // a type stays with its methods, and methods with their type
 		switch {
 		case p.kind == "type":
-			return within(setOf(methods[p.names[0].Name]), in)
+			return isSubset(setOf(methods[p.names[0].Name]), in)
 		case p.recv != "":
 			return in[sc.pkg.typePiece(p.recv)]
 		}
@@ -309,7 +309,7 @@ func (sc *Scope) groupScope(outside map[string]bool, dir string) ([]*piece, erro
 	for changed := true; changed; {
 		changed = false
 		for p := range in {
-			if !root[p] && (!within(g.usedBy[p], in) || !whole(p)) {
+			if !root[p] && (!isSubset(g.usedBy[p], in) || !whole(p)) {
 				delete(in, p)
 				changed = true
 			}
@@ -383,7 +383,7 @@ func (sc *Scope) hold(outside map[string]bool) error {
 		for _, name := range p.names {
 			method := p.recv != "" && dynamic[name.Name]
 			if ast.IsExported(name.Name) && (p.recv == "" || g.types[p.recv] != nil || !in[sc.pkg.typePiece(p.recv)]) ||
-				!within(sc.pkg.graph.usedBy[p], in) || method || p.recv == "" && outside[name.Name] {
+				!isSubset(sc.pkg.graph.usedBy[p], in) || method || p.recv == "" && outside[name.Name] {
 				g.held[p.key()] = true
 			}
 		}

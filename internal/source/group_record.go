@@ -64,7 +64,7 @@ func (sc *Scope) unrecorded(p *piece) string {
 	}
 	// A version's own type is no longer the one that records hold.
 	for name, t := range sc.group.types {
-		if !within(sc.pkg.graph.usedBy[t], in) {
+		if !isSubset(sc.pkg.graph.usedBy[t], in) {
 			return fmt.Sprintf("code beside the group uses %s, and a version's own %[1]s is another type to it", name)
 		}
 	}

@@ -168,7 +168,7 @@ func addImport(text string, spec importSpec, crlf bool) (string, error) {
 	if !decl.Lparen.IsValid() {
 		old := decl.Specs[0].(*ast.ImportSpec)
 		lines := []string{text[tok.Offset(old.Pos()):tok.Offset(old.End())], spec.String()}
-		if before(spec, old) {
+		if importBefore(spec, old) {
 			lines[0], lines[1] = lines[1], lines[0]
 		}
 		sep := nl
@@ -216,7 +216,7 @@ func insertSpec(text string, decl *ast.GenDecl, tok *token.File, spec importSpec
 	return syntax.Apply(text, []syntax.Edit{{Start: at, End: at, New: nl + "\t" + spec.String() + nl}})
 }
 
-func before(a importSpec, b *ast.ImportSpec) bool {
+func importBefore(a importSpec, b *ast.ImportSpec) bool {
 	if isStd(a.path) != isStd(importPath(b)) {
 		return isStd(a.path)
 	}

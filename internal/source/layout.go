@@ -146,7 +146,7 @@ func (pkg *Package) shown(call *ast.CallExpr, t *types.TypeName, report func(tok
 		return
 	}
 	for _, arg := range call.Args {
-		if at := pkg.info.TypeOf(arg); at != nil && holdsValue(at, t, true) && !says(t, own) {
+		if at := pkg.info.TypeOf(arg); at != nil && holdsValue(at, t, true) && !hasMethod(t, own) {
 			report(call.Pos(), "hands it to %s", name)
 		}
 	}
@@ -226,8 +226,8 @@ func holdsValue(in types.Type, t *types.TypeName, behind bool) bool {
 	return holds(in)
 }
 
-// says reports whether a type has one of some methods.
-func says(t *types.TypeName, methods []string) bool {
+// hasMethod reports whether a type has one of some methods.
+func hasMethod(t *types.TypeName, methods []string) bool {
 	set := types.NewMethodSet(types.NewPointer(t.Type()))
 	return slices.ContainsFunc(methods, func(name string) bool { return set.Lookup(t.Pkg(), name) != nil })
 }

@@ -314,7 +314,7 @@ func declares(p *packages.Package, name string) bool {
 			if !strings.HasPrefix(line, "func ") {
 				continue
 			}
-			// Whether it has a receiver must fit; the rest of the line is not read.
+			// Methods must match methods; the receiver's type is not compared.
 			if isMethod == strings.HasPrefix(line, "func (") && strings.Contains(line, " "+method) {
 				return true
 			}

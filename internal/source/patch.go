@@ -49,7 +49,7 @@ func (w *Writer) Patch(src string, extra []beagle.PatchFile) (beagle.Patch, erro
 			patch.Diff += unified(path, file.text, after, false)
 		}
 	}
-	// A patch that does not compile is none, whatever the reason.
+	// Never return a patch that does not compile.
 	if err := w.compiles(patched); err != nil {
 		return beagle.Patch{}, fmt.Errorf("the patch for %s would not compile: %w", w.of.Spec(), err)
 	}

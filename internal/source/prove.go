@@ -107,7 +107,7 @@ func (v *prover) span(e ast.Expr) span {
 	switch x := ast.Unparen(e).(type) {
 	case *ast.Ident:
 		if p, ok := v.values[x.Name]; ok && p.expr != nil {
-			return v.here(p.expr)
+			return v.boundAtCall(p.expr)
 		}
 	case *ast.CallExpr:
 		// A length is never negative, and often known.
@@ -141,9 +141,9 @@ func constantSpan(c constant.Value) span {
 	return anything
 }
 
-// here bounds an integer expression of the caller.
-func (v *prover) here(e ast.Expr) span {
-	// Definitions may lead far; a bound that is not found in time is none.
+// boundAtCall bounds an integer expression of the caller.
+func (v *prover) boundAtCall(e ast.Expr) span {
+	// Definitions may form long chains: give up on a bound after 20.
 	if v.depth > 20 {
 		return anything
 	}
@@ -159,7 +159,7 @@ func (v *prover) here(e ast.Expr) span {
 	switch x := e.(type) {
 	case *ast.Ident:
 		if def := v.definition(x); def != nil {
-			out = out.and(v.here(def))
+			out = out.and(v.boundAtCall(def))
 		}
 	case *ast.CallExpr:
 		out = out.and(v.called(x))
@@ -176,7 +176,7 @@ func (v *prover) called(x *ast.CallExpr) span {
 	}
 	// A conversion keeps a value that fits the type. Any other may wrap around.
 	if v.info.Types[x.Fun].IsType() {
-		from := v.here(x.Args[0])
+		from := v.boundAtCall(x.Args[0])
 		if to := v.typed(x); from.lo >= to.lo && from.hi <= to.hi {
 			return from
 		}
@@ -191,9 +191,9 @@ func (v *prover) called(x *ast.CallExpr) span {
 				return counted
 			// min and max bound their result by all of their operands.
 			case "min", "max":
-				out := v.here(x.Args[0])
+				out := v.boundAtCall(x.Args[0])
 				for _, a := range x.Args[1:] {
-					s := v.here(a)
+					s := v.boundAtCall(a)
 					if b.Name() == "min" {
 						out = span{min(out.lo, s.lo), min(out.hi, s.hi)}
 					} else {
@@ -210,7 +210,7 @@ func (v *prover) called(x *ast.CallExpr) span {
 // computed bounds sums and the like, when nothing can overflow.
 func (v *prover) computed(x *ast.BinaryExpr) span {
 	const far = 1 << 50 // so that no sum of two overflows
-	a, b := v.here(x.X), v.here(x.Y)
+	a, b := v.boundAtCall(x.X), v.boundAtCall(x.Y)
 	near := func(s span) bool { return s.lo > -far && s.hi < far }
 	// Masks and remainders are bounded by the constant, and quotients by the dividend.
 	switch {
@@ -323,7 +323,7 @@ func (v *prover) madeLength(x *ast.CallExpr) span {
 	// make says the length itself.
 	if id, ok := x.Fun.(*ast.Ident); ok && len(x.Args) > 1 {
 		if b, ok := v.info.Uses[id].(*types.Builtin); ok && b.Name() == "make" {
-			return v.here(x.Args[1]).and(counted)
+			return v.boundAtCall(x.Args[1]).and(counted)
 		}
 	}
 	// A conversion between bytes and text keeps the length.
@@ -355,10 +355,10 @@ func (v *prover) sliced(x *ast.SliceExpr) span {
 		}
 	}
 	if x.Low != nil {
-		low = v.here(x.Low).and(counted)
+		low = v.boundAtCall(x.Low).and(counted)
 	}
 	if x.High != nil {
-		high = v.here(x.High).and(counted)
+		high = v.boundAtCall(x.High).and(counted)
 	}
 	// The least and the greatest difference that the ends allow.
 	out := span{0, max(high.hi-low.lo, 0)}

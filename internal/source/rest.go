@@ -16,7 +16,7 @@ func (sc *Scope) buildRest() {
 		g := *f.ast
 		g.Decls, g.Comments = nil, nil
 		for _, d := range f.ast.Decls {
-			if d = lean(d, drop); d != nil {
+			if d = visibleParts(d, drop); d != nil {
 				g.Decls = append(g.Decls, d)
 			}
 		}
@@ -49,9 +49,9 @@ func (sc *Scope) dropped() map[ast.Node]bool {
 	return drop
 }
 
-// lean reduces a declaration of the rest to the parts that other declarations can see, or returns
-// nil.
-func lean(d ast.Decl, drop map[ast.Node]bool) ast.Decl {
+// visibleParts reduces a declaration of the rest to the parts that other declarations can see, or
+// returns nil.
+func visibleParts(d ast.Decl, drop map[ast.Node]bool) ast.Decl {
 	switch d := d.(type) {
 	// Bodies do not matter to others, and init has no name.
 	case *ast.FuncDecl:
@@ -167,7 +167,7 @@ func (sc *Scope) withUsers(drop map[ast.Node]bool) []*ast.File {
 				whole = false
 			}
 			if !whole {
-				d = lean(d, drop)
+				d = visibleParts(d, drop)
 			}
 			if d != nil {
 				g.Decls = append(g.Decls, d)

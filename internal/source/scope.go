@@ -140,7 +140,7 @@ func (g *graph) scope(target *piece, outside map[string]bool, dir string) []*pie
 	for changed := true; changed; {
 		changed = false
 		for p := range in {
-			if p != target && !within(g.usedBy[p], in) {
+			if p != target && !isSubset(g.usedBy[p], in) {
 				delete(in, p)
 				changed = true
 			}
@@ -167,7 +167,7 @@ func inOrder(ps iter.Seq[*piece], target *piece) []*piece {
 	})
 }
 
-func within(users, in map[*piece]bool) bool {
+func isSubset(users, in map[*piece]bool) bool {
 	for p := range users {
 		if !in[p] {
 			return false

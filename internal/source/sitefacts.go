@@ -190,7 +190,7 @@ func (v *prover) bound(e ast.Expr) span {
 	}
 	without := *v
 	without.facts = nil
-	return without.here(e)
+	return without.boundAtCall(e)
 }
 
 // ranged returns the bounds of a range loop's index.

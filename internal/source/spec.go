@@ -86,7 +86,7 @@ func unknownPackage(dir, spec, detail string) error {
 		return e
 	}
 	// As a last guess, directories with a similar name.
-	if near := nearest(lastElem(spec), packageDirs(dir), lastElem); len(near) > 0 {
+	if near := nearestNames(lastElem(spec), packageDirs(dir), lastElem); len(near) > 0 {
 		e.Remedy = "Did you mean " + orList(near) + "?"
 	}
 	return e
@@ -100,7 +100,7 @@ func fileNamed(spec string) error {
 		return nil
 	}
 	name := "Func"
-	// What stands behind the colon may be the function's name; a line number is none.
+	// The text after the colon may name a function. A line number does not.
 	if token.IsIdentifier(strings.ReplaceAll(rest, ".", "")) {
 		name = rest
 	}
@@ -119,7 +119,7 @@ func fileNamed(spec string) error {
 // Near lists the names that are close to the typed one, as in "evolve or explain"; "" if there
 // are none.
 func Near(typed string, names []string) string {
-	near := nearest(typed, names, func(name string) string { return name })
+	near := nearestNames(typed, names, func(name string) string { return name })
 	if len(near) == 0 {
 		return ""
 	}
@@ -157,9 +157,9 @@ func packageDirs(dir string) []string {
 	return out
 }
 
-// nearest returns at most three of the names that are close to name, closest
+// nearestNames returns at most three of the names that are close to name, closest
 // first; key says which part of a name is compared.
-func nearest(name string, names []string, key func(string) string) []string {
+func nearestNames(name string, names []string, key func(string) string) []string {
 	type scored struct {
 		name string
 		d    int
@@ -167,7 +167,7 @@ func nearest(name string, names []string, key func(string) string) []string {
 	var found []scored
 	for _, n := range names {
 		k := key(n)
-		d := distance(strings.ToLower(name), strings.ToLower(k))
+		d := editDistance(strings.ToLower(name), strings.ToLower(k))
 		// Who writes a part of a name means it.
 		if part := len(name) > 3 && strings.Contains(strings.ToLower(k), strings.ToLower(name)); part {
 			d = min(d, 2)
@@ -185,8 +185,8 @@ func nearest(name string, names []string, key func(string) string) []string {
 	return out
 }
 
-// distance returns the Levenshtein distance.
-func distance(a, b string) int {
+// editDistance returns the Levenshtein distance.
+func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j

@@ -231,7 +231,7 @@ func (m *measure) elements(lit *ast.CompositeLit, depth int) int64 {
 	}
 	for _, e := range lit.Elts {
 		if kv, ok := e.(*ast.KeyValueExpr); ok {
-			// A key of a map is a value in memory; an index or a field's name is none.
+			// A map's key is a value in memory; an index or a field name is not.
 			if _, isMap := t.(*types.Map); isMap {
 				n += m.behind(kv.Key, depth)
 			}

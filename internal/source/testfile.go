@@ -11,8 +11,8 @@ import (
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
-// CheckTest type-checks a test file that is to be added to the package. It returns nil if the
-// file would build. It does not see names that the package's other test files declare.
+// CheckTest type-checks a new test file of the package. It returns nil if the file would build. It
+// does not see names that the package's other test files declare.
 func (pkg *Package) CheckTest(name, text string) error {
 	f, err := parser.ParseFile(pkg.fset, name, text, parser.SkipObjectResolution)
 	if err != nil {

@@ -43,9 +43,9 @@ func (t *tracer) plainBool(e ast.Expr) bool {
 	return typ == types.Typ[types.Bool] || typ == types.Typ[types.UntypedBool]
 }
 
-// loose reports whether an expression holds a shift of an untyped constant, whose type comes from
-// the code around it.
-func loose(info *types.Info, e ast.Expr) bool {
+// holdsUntypedShift reports whether an expression holds a shift of an untyped constant, whose type
+// comes from the code around it.
+func holdsUntypedShift(info *types.Info, e ast.Expr) bool {
 	found := false
 	ast.Inspect(e, func(n ast.Node) bool {
 		b, ok := n.(*ast.BinaryExpr)
@@ -131,7 +131,7 @@ func (t *tracer) comparison(e *ast.BinaryExpr) bool {
 	op := operators[e.Op]
 	kind := t.kind(e.X)
 	// A constant comparison, or one whose type the insertion would change, stays.
-	if op == "" || kind == 0 || t.kind(e.Y) != kind || !t.plainBool(e) || loose(t.f.Info, e) {
+	if op == "" || kind == 0 || t.kind(e.Y) != kind || !t.plainBool(e) || holdsUntypedShift(t.f.Info, e) {
 		return false
 	}
 	name := map[int]string{integers: "TraceInt", texts: "TraceText", floats: "TraceFloat"}[kind]
@@ -198,7 +198,7 @@ var narrow = map[types.BasicKind]uint64{
 // narrowing traces a conversion of an integer to a smaller type.
 func (t *tracer) narrowing(e *ast.CallExpr) bool {
 	if len(e.Args) != 1 || !t.f.Info.Types[e.Fun].IsType() || t.kind(e) != integers || t.kind(e.Args[0]) != integers ||
-		loose(t.f.Info, e.Args[0]) {
+		holdsUntypedShift(t.f.Info, e.Args[0]) {
 		return false
 	}
 	to, _ := t.f.Info.Types[e].Type.Underlying().(*types.Basic)
@@ -221,7 +221,7 @@ func (t *tracer) index(e *ast.IndexExpr) bool {
 	if t.key(e, x) {
 		return true
 	}
-	if !x.IsValue() || t.constant(e.Index) || t.kind(e.Index) != integers || loose(t.f.Info, e.Index) {
+	if !x.IsValue() || t.constant(e.Index) || t.kind(e.Index) != integers || holdsUntypedShift(t.f.Info, e.Index) {
 		return false
 	}
 	// Only a table of the package has places worth counting; a list of the caller's has any.
@@ -238,7 +238,7 @@ func (t *tracer) index(e *ast.IndexExpr) bool {
 
 // key traces the key of a map look-up, so that the search can try the keys that the map has.
 func (t *tracer) key(e *ast.IndexExpr, x types.TypeAndValue) bool {
-	if !x.IsValue() || !isPath(e.X) || t.constant(e.Index) || loose(t.f.Info, e.Index) {
+	if !x.IsValue() || !isPath(e.X) || t.constant(e.Index) || holdsUntypedShift(t.f.Info, e.Index) {
 		return false
 	}
 	m, ok := x.Type.Underlying().(*types.Map)

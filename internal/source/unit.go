@@ -139,15 +139,15 @@ func (u *Unit) unknownFunction(p *packages.Package, name string, known []string)
 	if hasGoFiles(filepath.Join(u.opts.Dir, u.opts.Spec)) {
 		return unknownPackage(u.opts.Dir, u.opts.Spec, "")
 	}
-	// Names that are similar come first, and then those whose last part is.
+	// List similar names first, then names whose last part is similar.
 	e := &beagle.UsageError{What: fmt.Sprintf("%s: package %s has no function %s", u.opts.Spec, p.PkgPath, name)}
 	inorder.Sort(known)
 	known = slices.DeleteFunc(slices.Compact(known), func(n string) bool { return n == "init" || n == "_" })
 	last := func(n string) string { return n[strings.LastIndex(n, ".")+1:] }
 	whole := func(n string) string { return n }
-	near := nearest(name, known, whole)
+	near := nearestNames(name, known, whole)
 	if len(near) == 0 {
-		near = nearest(last(name), known, last)
+		near = nearestNames(last(name), known, last)
 	}
 	// The name may be something else, such as a type with methods.
 	if obj := u.Package.Types.Scope().Lookup(name); obj != nil {
@@ -166,7 +166,7 @@ func (u *Unit) unknownFunction(p *packages.Package, name string, known []string)
 	}
 	if len(near) == 0 && strings.Contains(name, ".") {
 		// Not Type.Method here, but perhaps package.Func elsewhere.
-		near = nearest(lastElem(u.opts.Spec), packageDirs(u.opts.Dir), lastElem)
+		near = nearestNames(lastElem(u.opts.Spec), packageDirs(u.opts.Dir), lastElem)
 	}
 	// Say what to do: take a similar name, or one that there is.
 	switch {

@@ -173,7 +173,7 @@ func (w *Watch) looks(path []ast.Node) bool {
 		switch up := up.(type) {
 		case *ast.IndexExpr:
 			if ast.Unparen(up.X) != e {
-				// A map may keep a key, and whoever ranges over it gets the key back.
+				// A map may keep a key, and a loop over the map gets the key back.
 				return !sharesElements(w.info.TypeOf(e))
 			}
 			e = up

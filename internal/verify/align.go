@@ -146,7 +146,7 @@ func (a *aligner) inside(was, is ast.Stmt) {
 	if a.text(a.orig, was) == a.text(a.cand, is) {
 		return
 	}
-	w, i := held(was), held(is)
+	w, i := innerLists(was), innerLists(is)
 	for n := range min(len(w), len(i)) { // equal heads hold equally many lists
 		a.lists(w[n], i[n])
 	}
@@ -187,8 +187,8 @@ func elseOf(s *ast.IfStmt) []ast.Stmt {
 	return []ast.Stmt{s.Else}
 }
 
-// held returns the lists that a statement holds, without an else branch.
-func held(s ast.Stmt) []block {
+// innerLists returns the lists that a statement holds, without an else branch.
+func innerLists(s ast.Stmt) []block {
 	var out []block
 	for _, b := range bodies(s) {
 		switch b := b.(type) {

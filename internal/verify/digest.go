@@ -134,7 +134,7 @@ func (d *digestFlow) depthOf(v ssa.Value) depth {
 	if how := d.level[v]; how != none {
 		return how
 	}
-	if _, constant := v.(*ssa.Const); constant || !leads(v.Type()) {
+	if _, constant := v.(*ssa.Const); constant || !leadsToMemory(v.Type()) {
 		return none
 	}
 	return d.depthOfMemory(v.Type(), d.lies(v), 0)
@@ -176,9 +176,9 @@ func (d *digestFlow) compared(in *ssa.BinOp) depth {
 		return y
 	case constY && d.differences[in.X]:
 		return x
-	case x == strong && telling(in.Y):
+	case x == strong && revealsInput(in.Y):
 		return strong
-	case y == strong && telling(in.X):
+	case y == strong && revealsInput(in.X):
 		return strong
 	case !both:
 		return none
@@ -240,18 +240,18 @@ func (d *digestFlow) findDifferences() {
 	}
 }
 
-// telling reports whether a value reveals which values hash to it: a constant above any count, or
-// an entry of a table in the file.
-func telling(v ssa.Value) bool {
+// revealsInput reports whether a value reveals which values hash to it: a constant above any count,
+// or an entry of a table in the file.
+func revealsInput(v ssa.Value) bool {
 	switch v := v.(type) {
 	case *ssa.Const:
 		if v.Value == nil || v.Value.Kind() != constant.Int {
-			return v.Value == nil && !leads(v.Type())
+			return v.Value == nil && !leadsToMemory(v.Type())
 		}
 		u, exact := constant.Uint64Val(v.Value)
 		return !exact || u > 1<<16
 	case *ssa.Convert:
-		return telling(v.X)
+		return revealsInput(v.X)
 	case *ssa.UnOp:
 		return v.Op == token.MUL && fromGlobal(v.X)
 	case *ssa.Index:
@@ -323,7 +323,7 @@ func compares(op token.Token) bool {
 	return false
 }
 
-func operand(in ssa.Instruction) ssa.Value { return *in.Operands(nil)[0] }
+func firstOperand(in ssa.Instruction) ssa.Value { return *in.Operands(nil)[0] }
 
 func isTexts(t types.Type) bool {
 	b, ok := t.Underlying().(*types.Basic)

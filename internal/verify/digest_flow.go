@@ -139,7 +139,7 @@ func (d *digestFlow) flow(f *ssa.Function, in ssa.Instruction) {
 			d.goes(in.Y, in)
 		}
 	case *ssa.Convert, *ssa.ChangeType, *ssa.MakeInterface, *ssa.ChangeInterface, *ssa.TypeAssert:
-		d.goes(operand(in), in.(ssa.Value))
+		d.goes(firstOperand(in), in.(ssa.Value))
 	case *ssa.Slice:
 		d.goes(in.X, in)
 		d.goes(d.lies(in.X), in)
@@ -153,13 +153,13 @@ func (d *digestFlow) flow(f *ssa.Function, in ssa.Instruction) {
 	// A value read from a list, a text or a map is an element.
 	case *ssa.Index:
 		d.seen(in, strong)
-		if leads(in.X.Type()) {
+		if leadsToMemory(in.X.Type()) {
 			d.goes(d.lies(in.X).part(elementPart), in)
 			d.turns[in.Index] = append(d.turns[in.Index], in)
 		}
 	case *ssa.Lookup:
 		d.seen(in, strong)
-		if leads(in.X.Type()) {
+		if leadsToMemory(in.X.Type()) {
 			d.passes(d.lies(in.X).part(elementPart), in)
 		}
 	case *ssa.Next:
@@ -186,7 +186,7 @@ func (d *digestFlow) flowUnary(in *ssa.UnOp) {
 		return
 	}
 	memory := d.lies(in.X)
-	if one(in.X) {
+	if isSingleVariable(in.X) {
 		d.goes(memory, in)
 	} else {
 		d.passes(memory, in)
@@ -204,7 +204,7 @@ func (d *digestFlow) flowUnary(in *ssa.UnOp) {
 // store follows a number into memory.
 func (d *digestFlow) store(in *ssa.Store) {
 	memory := d.lies(in.Addr)
-	if one(in.Addr) {
+	if isSingleVariable(in.Addr) {
 		d.goes(in.Val, memory)
 	} else {
 		d.passes(in.Val, memory)
@@ -214,12 +214,12 @@ func (d *digestFlow) store(in *ssa.Store) {
 	}
 }
 
-// one reports whether an address is that of a single variable, not of an element that a variable
-// index chooses.
-func one(addr ssa.Value) bool {
+// isSingleVariable reports whether an address is that of a single variable, not of an element that
+// a variable index chooses.
+func isSingleVariable(addr ssa.Value) bool {
 	switch a := addr.(type) {
 	case *ssa.FieldAddr:
-		return one(a.X)
+		return isSingleVariable(a.X)
 	case *ssa.IndexAddr:
 		switch i := a.Index.(type) {
 		case *ssa.Const:
@@ -290,7 +290,7 @@ func (d *digestFlow) flowCall(in *ssa.Call) {
 	if fn := in.Call.StaticCallee(); fn != nil && passing[packageOf(fn)] {
 		for _, arg := range in.Call.Args {
 			d.goes(arg, in)
-			if s, ok := arg.Type().Underlying().(*types.Slice); ok && leads(s) {
+			if s, ok := arg.Type().Underlying().(*types.Slice); ok && leadsToMemory(s) {
 				d.passes(d.lies(arg).part(elementPart), in)
 			}
 		}
@@ -334,7 +334,7 @@ func (d *digestFlow) flowBuiltin(in *ssa.Call, name string) {
 			d.goes(a, in)
 		}
 	case "append", "copy":
-		if len(args) != 2 || !leads(args[1].Type()) {
+		if len(args) != 2 || !leadsToMemory(args[1].Type()) {
 			return
 		}
 		to := d.lies(args[0])

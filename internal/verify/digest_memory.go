@@ -74,8 +74,8 @@ func unify(a, b *object) {
 	}
 }
 
-// leads reports whether values of type t lead to objects.
-func leads(t types.Type) bool {
+// leadsToMemory reports whether values of type t lead to objects.
+func leadsToMemory(t types.Type) bool {
 	_, basic := t.Underlying().(*types.Basic)
 	return !basic
 }
@@ -92,7 +92,7 @@ func (d *digestFlow) lies(v ssa.Value) *object {
 
 // assign makes v lead to o, if values of v's type lead anywhere.
 func (d *digestFlow) assign(v ssa.Value, o *object) {
-	if leads(v.Type()) {
+	if leadsToMemory(v.Type()) {
 		unify(d.lies(v), o)
 	}
 }
@@ -109,7 +109,7 @@ func (d *digestFlow) place(f *ssa.Function, in ssa.Instruction) {
 		}
 	case *ssa.ChangeType, *ssa.ChangeInterface, *ssa.MakeInterface, *ssa.Convert, *ssa.Slice, *ssa.Range,
 		*ssa.SliceToArrayPointer:
-		if x := operand(in); leads(x.Type()) {
+		if x := firstOperand(in); leadsToMemory(x.Type()) {
 			d.assign(in.(ssa.Value), d.lies(x))
 		}
 	case *ssa.TypeAssert:
@@ -126,7 +126,7 @@ func (d *digestFlow) place(f *ssa.Function, in ssa.Instruction) {
 	case *ssa.IndexAddr:
 		unify(d.lies(in), d.lies(in.X).part(elementPart))
 	case *ssa.Index:
-		if leads(in.X.Type()) {
+		if leadsToMemory(in.X.Type()) {
 			d.assign(in, d.lies(in.X).part(elementPart).content(in.Type()))
 		}
 	// Loads and stores.
@@ -200,7 +200,7 @@ func (d *digestFlow) placeCall(in ssa.CallInstruction) {
 			d.assign(arg, d.lies(fn.Params[i]))
 		}
 		for i := range fn.Signature.Results().Len() {
-			if v != nil && leads(fn.Signature.Results().At(i).Type()) {
+			if v != nil && leadsToMemory(fn.Signature.Results().At(i).Type()) {
 				d.parts(v, i, fn.Signature.Results().Len() > 1, d.returned(fn, i))
 			}
 		}
@@ -211,7 +211,7 @@ func (d *digestFlow) placeCall(in ssa.CallInstruction) {
 	for i, arg := range call.Args { // a library function may return its argument
 		switch {
 		case i > 0 && isBuiltin(call, "append"):
-			if s, ok := arg.Type().Underlying().(*types.Slice); ok && leads(s.Elem()) {
+			if s, ok := arg.Type().Underlying().(*types.Slice); ok && leadsToMemory(s.Elem()) {
 				unify(d.lies(v).part(elementPart), d.lies(arg).part(elementPart))
 			}
 		case types.Identical(arg.Type(), v.Type()):

@@ -355,10 +355,10 @@ func (s *elementCheck) someDiffer(args []ssa.Value) bool {
 	folded := len(s.roots) == 0
 	texts := map[string]bool{}
 	for _, a := range args {
-		if s.d.depthOf(a) != none && !leads(a.Type()) || isConstant(a) {
+		if s.d.depthOf(a) != none && !leadsToMemory(a.Type()) || isConstant(a) {
 			continue
 		}
-		texts[s.d.text(bare(a), 0)] = true
+		texts[s.d.text(withoutConversions(a), 0)] = true
 		folded = folded || s.root(a)
 	}
 	return folded && len(texts) > 1
@@ -366,11 +366,11 @@ func (s *elementCheck) someDiffer(args []ssa.Value) bool {
 
 // root reports whether v is a list that was folded.
 func (s *elementCheck) root(v ssa.Value) bool {
-	return v != nil && slices.Contains(s.roots, s.d.text(bare(v), 0))
+	return v != nil && slices.Contains(s.roots, s.d.text(withoutConversions(v), 0))
 }
 
-// bare returns a value without its conversions.
-func bare(v ssa.Value) ssa.Value {
+// withoutConversions returns a value without its conversions.
+func withoutConversions(v ssa.Value) ssa.Value {
 	for {
 		switch x := v.(type) {
 		case *ssa.Convert:
@@ -392,7 +392,7 @@ func bare(v ssa.Value) ssa.Value {
 
 // listOf returns the list that an element was read from, or nil.
 func listOf(v ssa.Value) ssa.Value {
-	switch x := bare(v).(type) {
+	switch x := withoutConversions(v).(type) {
 	case *ssa.UnOp:
 		if at, ok := x.X.(*ssa.IndexAddr); ok && !isConstant(at.Index) {
 			return at.X
@@ -436,14 +436,14 @@ func (d *digestFlow) rootsOf(v ssa.Value, seen map[ssa.Value]bool, steps int) (o
 	// A value that was read from a list leads to that list. Calls lead to their lists, arithmetic
 	// to its operands.
 	if list := listOf(v); list != nil && d.level[v] == none {
-		return []string{d.text(bare(list), 0)}
+		return []string{d.text(withoutConversions(list), 0)}
 	}
 	switch v := v.(type) {
 	case *ssa.Call:
 		for _, a := range v.Call.Args {
-			if isTexts(a.Type()) || leads(a.Type()) {
+			if isTexts(a.Type()) || leadsToMemory(a.Type()) {
 				if !isConstant(a) {
-					out = append(out, d.text(bare(a), 0))
+					out = append(out, d.text(withoutConversions(a), 0))
 				}
 			} else {
 				out = append(out, d.rootsOf(a, seen, steps+1)...)

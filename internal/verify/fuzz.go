@@ -13,6 +13,12 @@ import (
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
+// A guidance runs the guided search of a job.
+type guidance struct {
+	*Job
+	traced *harness.Traced // both versions, with calls at their decisions
+}
+
 // fuzz searches for an input on which the versions differ. Their comparisons and branches guide the
 // search.
 func fuzz(ctx context.Context, j *Job) (*Rejection, error) {
@@ -33,7 +39,7 @@ func fuzz(ctx context.Context, j *Job) (*Rejection, error) {
 	}
 	// The check untested may need the program again; it then removes it.
 	defer func() {
-		if j.traced == nil {
+		if j.held == nil {
 			traced.Remove()
 		}
 	}()
@@ -42,11 +48,12 @@ func fuzz(ctx context.Context, j *Job) (*Rejection, error) {
 		j.missed("the branches of the %s: the guided search could not trace it", version)
 	}
 	// Search, guided by what the calls report.
-	q, err := j.guideRequest(ctx, len(traced.Sites))
+	g := &guidance{j, traced}
+	q, err := g.guideRequest(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return j.guided(ctx, traced, q)
+	return g.guided(ctx, q)
 }
 
 // trace builds the traced program for the search.
@@ -60,17 +67,17 @@ func (j *Job) trace(ctx context.Context) (*harness.Traced, error) {
 }
 
 // guideRequest asks for a search that starts from the records and the constants.
-func (j *Job) guideRequest(ctx context.Context, sites int) (*rt.GuideRequest, error) {
-	x, err := j.exhaustRequest(ctx, j.Budget.Fuzz)
+func (g *guidance) guideRequest(ctx context.Context) (*rt.GuideRequest, error) {
+	x, err := g.exhaustRequest(ctx, g.Budget.Fuzz)
 	if err != nil {
 		return nil, err
 	}
 	x.Variant = 1 // its number in the traced program
-	x.Skip, _ = j.skips()
-	q := &rt.GuideRequest{Exhaust: *x, Sites: sites}
-	j.learned.mu.Lock()
-	q.Cap, q.CapLen = j.learned.cap, j.learned.capLen
-	j.learned.mu.Unlock()
+	x.Skip, _ = g.skips()
+	q := &rt.GuideRequest{Exhaust: *x, Sites: len(g.traced.Sites)}
+	g.learned.mu.Lock()
+	q.Cap, q.CapLen = g.learned.cap, g.learned.capLen
+	g.learned.mu.Unlock()
 	return q, nil
 }
 
@@ -78,72 +85,72 @@ func (j *Job) guideRequest(ctx context.Context, sites int) (*rt.GuideRequest, er
 const maxSearches = 3
 
 // guided runs the search to its end.
-func (j *Job) guided(ctx context.Context, traced *harness.Traced, q *rt.GuideRequest) (*Rejection, error) {
+func (g *guidance) guided(ctx context.Context, q *rt.GuideRequest) (*Rejection, error) {
 	for range maxSearches {
 		reply := new(rt.GuideReply)
-		exit, err := j.guide(ctx, traced, q, reply)
+		exit, err := g.guide(ctx, q, reply)
 		switch {
 		case err != nil:
 			return nil, err
 		case exit == nil && reply.Diff != nil:
-			j.result.Cases += reply.Inputs
-			return j.guidedTo(ctx, traced, reply.Diff)
+			g.result.Cases += reply.Inputs
+			return g.guidedTo(ctx, reply.Diff)
 		case exit == nil:
-			j.searched(traced, reply)
+			g.searched(reply)
 			return nil, nil
 		}
-		found, err := j.guideEnded(ctx, traced, q, exit)
+		found, err := g.guideEnded(ctx, q, exit)
 		if found != nil || err != nil {
 			return found, err
 		}
 	}
-	j.missed("what the guided search finds: it met %d inputs that the original does not survive", maxSearches)
+	g.missed("what the guided search finds: it met %d inputs that the original does not survive", maxSearches)
 	return nil, nil
 }
 
 // guide runs the traced program once.
-func (j *Job) guide(
-	ctx context.Context, traced *harness.Traced, q *rt.GuideRequest, reply *rt.GuideReply,
+func (g *guidance) guide(
+	ctx context.Context, q *rt.GuideRequest, reply *rt.GuideReply,
 ) (*harness.Exit, error) {
 	// The budget is processor time, and a loaded machine may take long to grant it.
 	wall := 40*time.Duration(q.Budget) + time.Minute
-	return traced.Run(ctx, j.Env.Box, &rt.Request{Guide: q}, reply,
-		harness.RunOptions{CPU: -1, Wall: wall, Files: j.learned.pick(q.Records...)})
+	return g.traced.Run(ctx, g.Env.Box, &rt.Request{Guide: q}, reply,
+		harness.RunOptions{CPU: -1, Wall: wall, Files: g.learned.pick(q.Records...)})
 }
 
 // guidedTo judges a difference that the traced program showed. It counts if the program without
 // tracing shows it too. A difference that neither program shows in a fresh process depends on
 // earlier calls.
-func (j *Job) guidedTo(ctx context.Context, traced *harness.Traced, d *rt.Diff) (*Rejection, error) {
+func (g *guidance) guidedTo(ctx context.Context, d *rt.Diff) (*Rejection, error) {
 	if d.Check != "" || len(d.Args) == 0 {
-		return j.Env.differs(d), nil
+		return g.Env.differs(d), nil
 	}
 	// Try the input in a fresh process: first in the program without tracing, then in the traced
 	// one.
-	for _, bin := range []*harness.Binary{j.bin, traced.Binary} {
-		idx := j.idx
-		if bin != j.bin {
+	for _, bin := range []*harness.Binary{g.bin, g.traced.Binary} {
+		idx := g.idx
+		if bin != g.bin {
 			idx = 1
 		}
-		reply, exit, err := j.alone(ctx, bin, idx, d.Args)
+		reply, exit, err := g.alone(ctx, bin, idx, d.Args)
 		switch {
 		case err != nil:
 			return nil, err
 		case exit == nil && reply.Diff == nil:
-		case bin != j.bin:
-			j.note("the traced program differs on an input where the candidate does not: %s",
+		case bin != g.bin:
+			g.note("the traced program differs on an input where the candidate does not: %s",
 				strings.Join(d.Call, ", "))
-			j.missed("what the guided search finds: it ended at an input on which only the traced program differs")
+			g.missed("what the guided search finds: it ended at an input on which only the traced program differs")
 			return nil, nil
 		case exit == nil:
-			return j.Env.differs(reply.Diff), nil
-		case exit.Variant == j.idx:
-			return j.deadly(ctx, exit, d)
+			return g.Env.differs(reply.Diff), nil
+		case exit.Variant == g.idx:
+			return g.deadly(ctx, exit, d)
 		}
 	}
 	// Neither program shows the difference alone.
 	d.Kind, d.Check = "state", rt.CheckOrder
-	return j.Env.differs(d), nil
+	return g.Env.differs(d), nil
 }
 
 // alone replays one input in a fresh process.
@@ -169,10 +176,10 @@ func (j *Job) single(args []byte) (path string, remove func(), err error) {
 }
 
 // deadly returns the finding for an input that ends the candidate's process.
-func (j *Job) deadly(ctx context.Context, exit *harness.Exit, d *rt.Diff) (*Rejection, error) {
+func (g *guidance) deadly(ctx context.Context, exit *harness.Exit, d *rt.Diff) (*Rejection, error) {
 	fate := fates[exit.Kind]
 	d.Kind, d.Got = fate.kind, fate.text
-	if bark := barked(exit.Detail); bark != nil {
+	if bark := watchdogDiff(exit.Detail); bark != nil {
 		d.Got = bark.Got
 		if bark.Kind == "memory" {
 			fate = fates[harness.Memory]
@@ -181,7 +188,7 @@ func (j *Job) deadly(ctx context.Context, exit *harness.Exit, d *rt.Diff) (*Reje
 	} else if line, _, _ := strings.Cut(exit.Detail, "\n"); line != "" && !strings.HasPrefix(line, rt.BarkPrefix) {
 		d.Got += ": " + line
 	}
-	if err := j.shrinkFatal(ctx, d, exit.Kind); err != nil {
+	if err := g.shrinkFatal(ctx, d, exit.Kind); err != nil {
 		return nil, err
 	}
 	return &Rejection{Status: fate.status, Reason: d.Got, Diff: d}, nil
@@ -189,43 +196,43 @@ func (j *Job) deadly(ctx context.Context, exit *harness.Exit, d *rt.Diff) (*Reje
 
 // guideEnded interprets the end of the search's process. The watchdog may have written the input
 // down; otherwise the same search runs again up to that input.
-func (j *Job) guideEnded(
-	ctx context.Context, traced *harness.Traced, q *rt.GuideRequest, exit *harness.Exit,
+func (g *guidance) guideEnded(
+	ctx context.Context, q *rt.GuideRequest, exit *harness.Exit,
 ) (*Rejection, error) {
 	// Find the input that ended the process.
-	d := barked(exit.Detail)
+	d := watchdogDiff(exit.Detail)
 	if d == nil || len(d.Args) == 0 {
 		var err error
-		if d, err = j.guideShown(ctx, traced, q, exit); err != nil {
+		if d, err = g.guideShown(ctx, q, exit); err != nil {
 			return nil, err
 		}
 	}
 	if d == nil || len(d.Args) == 0 {
-		j.note("a process of the search ended (%s) at an input that could not be found again", exit.Kind)
+		g.note("a process of the search ended (%s) at an input that could not be found again", exit.Kind)
 		q.Seed++
 		return nil, nil
 	}
 	// Try it in a program without tracing, in a fresh process.
-	reply, alone, err := j.alone(ctx, j.bin, j.idx, d.Args)
+	reply, alone, err := g.alone(ctx, g.bin, g.idx, d.Args)
 	switch {
 	case err != nil:
 		return nil, err
 	case alone == nil && reply.Diff != nil:
-		return j.Env.differs(reply.Diff), nil
-	case alone != nil && alone.Variant == j.idx:
-		return j.deadly(ctx, alone, d)
+		return g.Env.differs(reply.Diff), nil
+	case alone != nil && alone.Variant == g.idx:
+		return g.deadly(ctx, alone, d)
 	case alone != nil || exit.Variant == 0:
-		j.note("inputs that the original does not survive were left out")
+		g.note("inputs that the original does not survive were left out")
 	default:
-		j.note("an input ended a search (%s), but the candidate survives that input alone", exit.Kind)
+		g.note("an input ended a search (%s), but the candidate survives that input alone", exit.Kind)
 	}
 	lower(q)
 	return nil, nil
 }
 
 // guideShown runs a search again up to the input that ended it.
-func (j *Job) guideShown(
-	ctx context.Context, traced *harness.Traced, q *rt.GuideRequest, exit *harness.Exit,
+func (g *guidance) guideShown(
+	ctx context.Context, q *rt.GuideRequest, exit *harness.Exit,
 ) (*rt.Diff, error) {
 	if exit.Record < 0 {
 		return nil, nil
@@ -233,12 +240,12 @@ func (j *Job) guideShown(
 	if rt.PhaseOf(exit.Record) != "" {
 		x := q.Exhaust
 		x.Case = &exit.Record
-		x.Variant = j.idx
-		return j.shownCase(ctx, &x)
+		x.Variant = g.idx
+		return g.shownCase(ctx, &x)
 	}
 	again, reply := *q, new(rt.GuideReply)
 	again.Stop, again.Budget = exit.Record, 4*q.Budget
-	if last, err := j.guide(ctx, traced, &again, reply); err != nil || last != nil {
+	if last, err := g.guide(ctx, &again, reply); err != nil || last != nil {
 		return nil, err
 	}
 	return reply.Shown, nil
@@ -261,24 +268,24 @@ func lower(q *rt.GuideRequest) {
 const maxUnreached = 40
 
 // searched adds a search without a difference to the verdict.
-func (j *Job) searched(traced *harness.Traced, reply *rt.GuideReply) {
-	j.result.Cases += reply.Inputs
-	a := j.assurance()
+func (g *guidance) searched(reply *rt.GuideReply) {
+	g.result.Cases += reply.Inputs
+	a := g.assurance()
 	a.Inputs += reply.Inputs
-	a.Saturated = reply.Saturated && len(traced.Plain) == 0
-	list := unreached(traced, reply)
+	a.Saturated = reply.Saturated && len(g.traced.Plain) == 0
+	list := unreached(g.traced, reply)
 	a.Unreached = list[:min(len(list), maxUnreached)]
-	j.watch(traced, reply)
+	g.watch(reply)
 	if reply.Unstable > 0 {
-		j.note("the original differs from itself on %d inputs", reply.Unstable)
+		g.note("the original differs from itself on %d inputs", reply.Unstable)
 	}
 	if reply.Saturated {
-		j.note("saturated: nothing new since input %d", reply.Last)
+		g.note("saturated: nothing new since input %d", reply.Last)
 	} else {
-		j.note("the time ended before it was saturated")
+		g.note("the time ended before it was saturated")
 	}
 	if len(list) > 0 {
-		j.note("%d branches were not reached", len(list))
+		g.note("%d branches were not reached", len(list))
 	}
 }
 

@@ -65,7 +65,7 @@ func testText(t *beagle.Target, d *rt.Diff) string {
 	name := strings.ToUpper(t.Name[:1]) + strings.ReplaceAll(t.Name[1:], ".", "")
 	body := fmt.Sprintf("// A faster version of %s was refused here: %s.\nfunc Test%sCounterexample(t *testing.T) {\n"+
 		"%s}\n",
-		t.Name, story(d), name, w.text.String())
+		t.Name, differenceLine(d), name, w.text.String())
 	inorder.Sort(w.imports)
 	text := fmt.Sprintf("package %s\n\nimport (\n", t.PkgName)
 	for _, path := range slices.Compact(w.imports) {
@@ -99,8 +99,8 @@ func mentions(decl, path string) bool {
 	return found
 }
 
-// story states the difference in one line of a test's comment.
-func story(d *rt.Diff) string {
+// differenceLine states the difference in one line of a test's comment.
+func differenceLine(d *rt.Diff) string {
 	_, got := briefPair(d.Want, d.Got)
 	got, _, _ = strings.Cut(got, "\n")
 	if d.Check != "" {

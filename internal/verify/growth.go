@@ -39,8 +39,8 @@ func growth(ctx context.Context, j *Job) (*Rejection, error) {
 		if g := reply.Growth; g == nil || !g.Steep { // it found nothing, or nothing that shows twice
 			if g != nil {
 				last := len(g.Lengths) - 1
-				j.note("on inputs of length %d it takes %v, the original %v (%s)", g.Lengths[last], spent(g.Got[last]),
-					spent(g.Want[last]), g.Way)
+				j.note("on inputs of length %d it takes %v, the original %v (%s)",
+					g.Lengths[last], roundTime(g.Got[last]), roundTime(g.Want[last]), g.Way)
 			}
 			return nil, nil
 		}
@@ -48,20 +48,20 @@ func growth(ctx context.Context, j *Job) (*Rejection, error) {
 	}
 	d := &rt.Diff{Kind: "slow", Args: first.Args, Want: row(first.Want), Got: row(first.Got)}
 	d.Check = fmt.Sprintf("lengths %s: %s", commas(first.Lengths), first.Way)
-	return &Rejection{Status: beagle.Wrong, Reason: steeper(first), Diff: d}, nil
+	return &Rejection{Status: beagle.Wrong, Reason: growthText(first), Diff: d}, nil
 }
 
-// steeper puts the result of a stretched input into words.
-func steeper(g *rt.Growth) string {
+// growthText puts the result of a stretched input into words.
+func growthText(g *rt.Growth) string {
 	last := len(g.Lengths) - 1
 	return fmt.Sprintf("its time grows faster than the original's: %v against %v at length %d, %v against %v at "+
 		"length %d (%s)",
-		spent(g.Got[0]), spent(g.Want[0]), g.Lengths[0], spent(g.Got[last]), spent(g.Want[last]),
+		roundTime(g.Got[0]), roundTime(g.Want[0]), g.Lengths[0], roundTime(g.Got[last]), roundTime(g.Want[last]),
 		g.Lengths[last], g.Way)
 }
 
-// spent rounds a time to the digits that it is worth.
-func spent(ns int64) time.Duration {
+// roundTime rounds a time to the digits that it is worth.
+func roundTime(ns int64) time.Duration {
 	d := time.Duration(ns)
 	switch {
 	case d > time.Millisecond:
@@ -76,7 +76,7 @@ func spent(ns int64) time.Duration {
 func row(times []int64) string {
 	var out []string
 	for _, t := range times {
-		out = append(out, spent(t).String())
+		out = append(out, roundTime(t).String())
 	}
 	return "takes " + strings.Join(out, ", ") + " of processor time"
 }

@@ -60,19 +60,20 @@ func (c *catalogue) guidedHunt(t testing.TB, source string, most time.Duration) 
 	}
 	defer traced.Remove()
 	h.build = time.Since(start).Seconds()
-	q, err := j.guideRequest(t.Context(), len(traced.Sites))
+	g := &guidance{j, traced}
+	q, err := g.guideRequest(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	reply := new(rt.GuideReply)
-	exit, err := j.guide(t.Context(), traced, q, reply)
+	exit, err := g.guide(t.Context(), q, reply)
 	if err != nil || exit != nil {
 		t.Fatal(exit, err)
 	}
 	h.inputs, h.search = reply.Inputs, reply.Millis/1000
 	h.note = fmt.Sprintf("kept %d, last %d, saturated %v", reply.Kept, reply.Last, reply.Saturated)
 	if reply.Diff != nil {
-		if h.found, err = j.guidedTo(t.Context(), traced, reply.Diff); err != nil {
+		if h.found, err = g.guidedTo(t.Context(), reply.Diff); err != nil {
 			t.Fatal(err)
 		}
 	}

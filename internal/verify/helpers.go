@@ -63,26 +63,25 @@ func (h *helpers) read(of *source.Package, target string, whole bool) (err error
 	// Analyse the functions, and note the variables that they touch.
 	own := func(f *ssa.Function) bool { return f.Pkg == pkg || f.Pkg == nil }
 	touched := c.escaping(files)
-	note := func(p *effects.Program, fns ...*ssa.Function) {
+	study := &helperStudy{prog, own, effects.Standard(), func(p *effects.Program, fns ...*ssa.Function) {
 		for _, f := range fns {
 			noteTouched(p.Effects(f), touched) // may take too long, and nothing is known then
 			h.summaries[effects.Name(f.Object().(*types.Func))] = p.Of(f)
 		}
-	}
+	}}
 	if whole {
 		p := effects.NewProgram(prog, own, effects.Standard())
 		p.Limit = helperSteps
 		p.Values(append([]*ssa.Function{pkg.Func("init")}, fns...))
 		p.Analyse(fns)
-		note(p, fns...)
+		study.note(p, fns...)
 	} else {
 		for _, f := range fns {
-			alone(prog, own, f, fns, effects.Standard(), oneHelperSteps, note)
+			study.alone(f, fns, oneHelperSteps)
 		}
 		// A version holds copies of the functions that the original reaches, so these count most.
 		// They may call others through values and interfaces: the values of the whole package.
-		within(prog, own, reachedIn(prog, of, target), append([]*ssa.Function{pkg.Func("init")}, all...),
-			effects.Standard(), helperSteps, note)
+		study.together(reachedIn(prog, of, target), append([]*ssa.Function{pkg.Func("init")}, all...), helperSteps)
 		h.constant = c.onlyRead(files, unexported)
 	}
 	h.noteKept(c, files, touched)
@@ -243,28 +242,35 @@ func (c *typedText) borrowers(gen *ast.GenDecl, note func(ast.Expr)) {
 // steps, helpers are analysed one by one.
 const helperSteps = 1 << 18
 
-// alone analyses one of the functions with its callees, and notes their effects. It notes nothing
-// if that takes too long, as one function in a large package may.
-func alone(
-	prog *ssa.Program, own func(*ssa.Function) bool, f *ssa.Function, among []*ssa.Function, table *effects.Table,
-	steps int, note func(*effects.Program, ...*ssa.Function),
-) {
-	group := reached(f, among)
-	within(prog, own, group, group, table, steps, func(p *effects.Program, _ ...*ssa.Function) { note(p, f) })
+// A helperStudy finds the effects of functions on memory. It notes nothing of an analysis that
+// needs more steps than it may take, as one function in a large package does.
+type helperStudy struct {
+	prog  *ssa.Program
+	own   func(*ssa.Function) bool
+	table *effects.Table
+	note  func(*effects.Program, ...*ssa.Function) // takes functions that were analysed
 }
 
-// within analyses some functions together. A call of a value may reach the values of the functions
-// given as such.
-func within(
-	prog *ssa.Program, own func(*ssa.Function) bool, group, values []*ssa.Function, table *effects.Table, steps int,
-	note func(*effects.Program, ...*ssa.Function),
-) {
+// alone analyses one of the functions with its callees.
+func (s *helperStudy) alone(f *ssa.Function, among []*ssa.Function, steps int) {
+	group := reached(f, among)
+	s.analyse(group, group, steps, f)
+}
+
+// together analyses a group of functions. A call of a value may reach the functions given as
+// values.
+func (s *helperStudy) together(group, values []*ssa.Function, steps int) {
+	s.analyse(group, values, steps, group...)
+}
+
+// analyse analyses a group and notes some of its functions.
+func (s *helperStudy) analyse(group, values []*ssa.Function, steps int, noted ...*ssa.Function) {
 	defer func() { _ = recover() }()
-	p := effects.NewProgram(prog, own, table)
+	p := effects.NewProgram(s.prog, s.own, s.table)
 	p.Limit = steps
 	p.Values(values)
 	p.Analyse(group)
-	note(p, group...)
+	s.note(p, noted...)
 }
 
 // reachedIn returns the target and the functions of its package that it reaches by its text.

@@ -97,7 +97,7 @@ type exclusions struct {
 
 // searchCoverage holds the coverage of the guided search at the places where a candidate differs.
 type searchCoverage struct {
-	traced  *harness.Traced // the program of the guided search, while changes need it
+	held    *harness.Traced // the program of the guided search, while changes need it
 	covered [2]coverage     // of the original and the candidate
 	changes []change        // of what no input reached
 }
@@ -248,8 +248,8 @@ func Full(ctx context.Context, e *Env, c beagle.Candidate, corpus *beagle.Corpus
 	if j.bin != nil {
 		j.bin.Remove()
 	}
-	if j.traced != nil {
-		j.traced.Remove()
+	if j.held != nil {
+		j.held.Remove()
 	}
 	return v, err
 }

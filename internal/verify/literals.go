@@ -89,12 +89,12 @@ func plain(u uint64) bool {
 	if bits.TrailingZeros64(u) >= 48 || bits.TrailingZeros64(^u) >= 48 {
 		return true
 	}
-	return smooth(u)
+	return hasSmallFactors(u)
 }
 
-// smooth reports whether u has small factors only, as units do: 86,400 seconds, 604,800 seconds,
-// 3,600,000,000,000 nanoseconds.
-func smooth(u uint64) bool {
+// hasSmallFactors reports whether u has small factors only, as units do: 86,400 seconds, 604,800
+// seconds, 3,600,000,000,000 nanoseconds.
+func hasSmallFactors(u uint64) bool {
 	for _, f := range []uint64{2, 3, 5, 7} {
 		for u%f == 0 {
 			u /= f

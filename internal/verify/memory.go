@@ -76,15 +76,15 @@ const memberSteps = 1 << 16
 func (c *code) apart(fns []*ssa.Function, target *ssa.Function) func(*ssa.Function) *effects.Effects {
 	out := map[*ssa.Function]*effects.Effects{}
 	summaries := map[types.Object]*effects.Summary{}
-	table := c.table()
+	own := func(g *ssa.Function) bool { return g.Pkg == target.Pkg || g.Pkg == nil }
+	study := &helperStudy{target.Prog, own, c.table(), func(p *effects.Program, f ...*ssa.Function) {
+		out[f[0]] = p.Effects(f[0])
+		if f[0].Object() != nil {
+			summaries[f[0].Object()] = p.Of(f[0])
+		}
+	}}
 	for _, f := range fns {
-		alone(target.Prog, func(g *ssa.Function) bool { return g.Pkg == target.Pkg || g.Pkg == nil }, f, fns, table,
-			memberSteps, func(p *effects.Program, f ...*ssa.Function) {
-				out[f[0]] = p.Effects(f[0])
-				if f[0].Object() != nil {
-					summaries[f[0].Object()] = p.Of(f[0])
-				}
-			})
+		study.alone(f, fns, memberSteps)
 	}
 	c.summaries = summaries
 	return func(f *ssa.Function) *effects.Effects { return out[f] }

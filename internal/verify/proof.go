@@ -24,18 +24,26 @@ type prover struct {
 	why  string // the reason why there is no program of the original
 }
 
-// programs returns both versions in the form that proofs need, or the reason why it cannot.
-func (j *Job) programs() (orig, cand *exec.Program, lib *exec.Library, why string) {
+// A proving compares the two versions of a job as terms, and runs the inputs that solvers name.
+type proving struct {
+	*Job
+	was, is *exec.Program // the original and the candidate
+	lib     *exec.Library
+}
+
+// proving translates both versions into the form that proofs need, or returns the reason why it
+// cannot.
+func (j *Job) proving() (x *proving, why string) {
 	p := &j.Env.prover
 	p.once.Do(func() {
 		p.lib = exec.NewLibrary(j.Env.Unit.Target.Dir)
 		p.orig, p.why = j.Env.program(j.Env.Unit.Target.Source)
 	})
 	if p.why != "" {
-		return nil, nil, nil, p.why
+		return nil, p.why
 	}
-	cand, why = j.Env.program(j.Candidate.Source)
-	return p.orig, cand, p.lib, why
+	cand, why := j.Env.program(j.Candidate.Source)
+	return &proving{Job: j, was: p.orig, is: cand, lib: p.lib}, why
 }
 
 func (e *Env) program(source string) (*exec.Program, string) {
@@ -59,7 +67,7 @@ func prove(ctx context.Context, j *Job) (*Rejection, error) {
 		return nil, nil
 	}
 	// Translate both versions into terms, as far as that works.
-	orig, cand, lib, why := j.programs()
+	p, why := j.proving()
 	if why != "" {
 		j.note("nothing proved: %s", why)
 		return nil, nil
@@ -67,7 +75,7 @@ func prove(ctx context.Context, j *Job) (*Rejection, error) {
 	// Compare the terms within the budget.
 	r := new(bounded.Result)
 	if why := safely(func() {
-		r = bounded.Prove(ctx, orig, cand, lib, bounded.Budget{Time: j.Budget.Proof})
+		r = bounded.Prove(ctx, p.was, p.is, p.lib, bounded.Budget{Time: j.Budget.Proof})
 	}); why != "" {
 		j.note("nothing proved: %s", why)
 		return nil, nil
@@ -82,7 +90,7 @@ func prove(ctx context.Context, j *Job) (*Rejection, error) {
 	}
 	switch {
 	case r.Differs != nil:
-		if found, err := j.refute(ctx, r.Differs); found != nil || err != nil {
+		if found, err := p.refute(ctx, r.Differs); found != nil || err != nil {
 			return found, err
 		}
 	case r.Proved && r.Complete:
@@ -98,28 +106,28 @@ func prove(ctx context.Context, j *Job) (*Rejection, error) {
 	if r.Complete {
 		return nil, nil
 	}
-	if found, err := j.extremes(ctx, orig, cand, lib); found != nil || err != nil {
+	if found, err := p.extremes(ctx); found != nil || err != nil {
 		return found, err
 	}
 	// Without a proof, at least run an input for each side of each decision.
-	return j.tryRecords(ctx, j.branchSeeds(ctx))
+	return p.tryRecords(ctx, j.branchSeeds(ctx))
 }
 
 // extremes runs inputs at which a sum or product wraps around in one version only, at lengths that
 // no proof reaches.
-func (j *Job) extremes(ctx context.Context, orig, cand *exec.Program, lib *exec.Library) (*Rejection, error) {
+func (p *proving) extremes(ctx context.Context) (*Rejection, error) {
 	x := new(bounded.Extremes)
-	if why := safely(func() { x = bounded.Wraps(ctx, orig, cand, lib, j.Budget.Proof/4) }); why != "" {
-		j.note("wraps: %s", why)
+	if why := safely(func() { x = bounded.Wraps(ctx, p.was, p.is, p.lib, p.Budget.Proof/4) }); why != "" {
+		p.note("wraps: %s", why)
 	}
 	var list [][]byte
 	for _, w := range x.Inputs {
 		list = append(list, recordOf(w))
 	}
 	for _, n := range x.Notes {
-		j.note("%s", n)
+		p.note("%s", n)
 	}
-	return j.tryRecords(ctx, list)
+	return p.tryRecords(ctx, list)
 }
 
 // constructed lists the candidate's steps that are rewrites with a proved lemma.
@@ -132,58 +140,58 @@ func (j *Job) constructed() {
 }
 
 // refute runs an input on which the terms differ.
-func (j *Job) refute(ctx context.Context, w *bounded.Witness) (*Rejection, error) {
-	found, err := j.tryRecords(ctx, [][]byte{recordOf(w)})
+func (p *proving) refute(ctx context.Context, w *bounded.Witness) (*Rejection, error) {
+	found, err := p.tryRecords(ctx, [][]byte{recordOf(w)})
 	if err != nil || found != nil {
 		return found, err
 	}
-	if j.Env.doubtful() != "" || !j.Env.Unit.Target.Contract.IsZero() {
-		j.missed("an input on which a solver found a difference: it may be impossible, or the contract " +
+	if p.Env.doubtful() != "" || !p.Env.Unit.Target.Contract.IsZero() {
+		p.missed("an input on which a solver found a difference: it may be impossible, or the contract " +
 			"excludes it")
 		return nil, nil
 	}
 	// Either the translation is wrong, or the comparison leaves this difference out. In both cases
 	// nothing is proved, not even for shorter inputs.
-	j.assurance().Proof = nil
-	j.note("the terms differ on an input on which the versions agree, so nothing more is proved: a fault of " +
+	p.assurance().Proof = nil
+	p.note("the terms differ on an input on which the versions agree, so nothing more is proved: a fault of " +
 		"the translation")
 	return nil, nil
 }
 
 // tryRecords compares the versions on inputs that a check made.
-func (j *Job) tryRecords(ctx context.Context, list [][]byte) (*Rejection, error) {
+func (p *proving) tryRecords(ctx context.Context, list [][]byte) (*Rejection, error) {
 	// An input that callers may be unable to build proves no fault.
-	if why := j.Env.doubtful(); why != "" && len(list) > 0 {
-		j.note("the generated inputs were not run: %s", why)
+	if why := p.Env.doubtful(); why != "" && len(list) > 0 {
+		p.note("the generated inputs were not run: %s", why)
 		return nil, nil
 	}
 	if len(list) == 0 {
 		return nil, nil
 	}
-	path, remove, err := j.recordFile(list)
+	path, remove, err := p.recordFile(list)
 	if err != nil {
 		return nil, err
 	}
 	defer remove()
 	// Replay the inputs.
 	files := map[string]string{"made": path}
-	q := &rt.Replay{Variant: j.idx, Records: []string{"made"}, Panics: j.panics(), Budget: int64(replayBudget)}
+	q := &rt.Replay{Variant: p.idx, Records: []string{"made"}, Panics: p.panics(), Budget: int64(replayBudget)}
 	reply := new(rt.ReplayReply)
-	exit, err := j.bin.Run(ctx, j.Env.Box, &rt.Request{Replay: q}, reply,
+	exit, err := p.bin.Run(ctx, p.Env.Box, &rt.Request{Replay: q}, reply,
 		harness.RunOptions{CPU: -1, Wall: 4 * replayBudget, Files: files})
 	if err != nil {
 		return nil, err
 	}
-	j.result.Cases += reply.Cases
+	p.result.Cases += reply.Cases
 	// Decide by the replay's result: a difference, the end of the candidate, or that of the
 	// original.
 	switch {
 	case exit == nil && reply.Diff != nil:
-		if err := j.confirm(ctx, reply.Diff); err != nil {
+		if err := p.confirm(ctx, reply.Diff); err != nil {
 			return nil, err
 		}
-		return j.Env.differs(reply.Diff), nil
-	case exit != nil && exit.Variant == j.idx:
+		return p.Env.differs(reply.Diff), nil
+	case exit != nil && exit.Variant == p.idx:
 		fate := fates[exit.Kind]
 		d := &rt.Diff{Kind: fate.kind, Got: fate.text}
 		if exit.Record >= 0 && exit.Record < len(list) {
@@ -191,7 +199,7 @@ func (j *Job) tryRecords(ctx context.Context, list [][]byte) (*Rejection, error)
 		}
 		return &Rejection{Status: fate.status, Reason: fate.text, Diff: d}, nil
 	case exit != nil:
-		j.note("the original does not survive a generated input")
+		p.note("the original does not survive a generated input")
 	}
 	return nil, nil
 }
@@ -222,12 +230,12 @@ func (j *Job) branchSeeds(ctx context.Context) [][]byte {
 		return j.seeds
 	}
 	j.seeds = [][]byte{}
-	orig, cand, lib, why := j.programs()
+	p, why := j.proving()
 	if why != "" {
 		return j.seeds
 	}
 	var sides []bounded.Side
-	if why := safely(func() { sides = bounded.Seeds(ctx, orig, cand, lib, seedLength, seedTime) }); why != "" {
+	if why := safely(func() { sides = bounded.Seeds(ctx, p.was, p.is, p.lib, seedLength, seedTime) }); why != "" {
 		j.note("seeds: %s", why)
 	}
 	for _, s := range sides {

@@ -203,7 +203,7 @@ func (j *Job) fatal(ctx context.Context, exit *harness.Exit, q *rt.Replay) (*Rej
 	// The watchdog may have written down the input and the reason. Without it, the first line of
 	// the program's output stands for the reason.
 	d.Kind, d.Got = fate.kind, fate.text
-	if bark := barked(exit.Detail); bark != nil {
+	if bark := watchdogDiff(exit.Detail); bark != nil {
 		d.Got = bark.Got
 		if len(d.Call) == 0 {
 			d.Args, d.Call, d.Imports, d.Want = bark.Args, bark.Call, bark.Imports, bark.Want
@@ -255,8 +255,8 @@ func (j *Job) shownCase(ctx context.Context, x *rt.Exhaust) (*rt.Diff, error) {
 	return reply.Shown, nil
 }
 
-// barked parses the Diff that a harness's watchdog printed.
-func barked(text string) *rt.Diff {
+// watchdogDiff parses the Diff that a harness's watchdog printed.
+func watchdogDiff(text string) *rt.Diff {
 	_, rest, ok := strings.Cut(text, rt.BarkPrefix)
 	if !ok {
 		return nil

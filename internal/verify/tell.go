@@ -137,7 +137,7 @@ func briefDeed(did string) string {
 			return verb + brief(values)
 		}
 	}
-	return cut(did)
+	return shorten(did)
 }
 
 // brief shortens Go expressions, separated by commas, for readers. It cuts long texts and lists off
@@ -150,16 +150,16 @@ func brief(exprs string) string {
 	src := open + exprs + ")"
 	e, err := parser.ParseExpr(src)
 	if err != nil {
-		return cut(exprs)
+		return shorten(exprs)
 	}
 	b := briefer{src: src}
 	b.walk(e)
 	b.out.WriteString(src[b.done:])
 	out := b.out.String()
-	return cut(strings.TrimSuffix(strings.TrimPrefix(out, open), ")"))
+	return shorten(strings.TrimSuffix(strings.TrimPrefix(out, open), ")"))
 }
 
-func cut(s string) string {
+func shorten(s string) string {
 	if len(s) <= maxShown {
 		return s
 	}

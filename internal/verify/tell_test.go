@@ -54,7 +54,7 @@ func FuzzBrief(f *testing.F) {
 	f.Add("panic: \x80\xff", strings.Repeat("leaves the arguments as {", 99))
 	f.Fuzz(func(t *testing.T, want, got string) {
 		w, g := briefPair(want, got)
-		if w == g && want != got && cut(want) != cut(got) && len(want) < maxText && len(got) < maxText {
+		if w == g && want != got && shorten(want) != shorten(got) && len(want) < maxText && len(got) < maxText {
 			t.Errorf("%q and %q both become %q", want, got, w)
 		}
 		if most := 2 * maxShown; len(w) > most || len(g) > most {

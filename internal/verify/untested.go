@@ -44,25 +44,26 @@ func untested(ctx context.Context, j *Job) (*Rejection, error) {
 		return nil, nil
 	}
 	// Try to reach the changes with the inputs of all other checks, and report the rest.
-	if err := j.reachMore(ctx); err != nil {
+	g := &guidance{j, j.held}
+	if err := g.reachMore(ctx); err != nil {
 		return nil, err
 	}
 	j.changes = slices.DeleteFunc(j.changes, func(c change) bool { return !j.unreached(&c) })
 	for i := range j.changes {
-		j.missed("%s, which no input reached", j.where(&j.changes[i]))
+		j.missed("%s, which no input reached", g.where(&j.changes[i]))
 	}
 	// Under a condition, statements may be those that no caller needs any more.
 	if rewritten(j.Candidate) || j.Env.Unit.Target.Contract.Requires != "" {
 		return nil, nil
 	}
 	// Refuse the changes that are independent of reached ones.
-	alone := j.separable()
+	alone := g.separable()
 	if len(alone) == 0 {
 		return nil, nil
 	}
 	places := make([]string, len(alone))
 	for i := range alone {
-		places[i] = j.where(&alone[i])
+		places[i] = g.where(&alone[i])
 	}
 	reason := fmt.Sprintf("no input reaches %s, so nothing shows that the change is right: "+
 		"keep the original's statements there, or give a call that reaches them with --corpus",
@@ -79,22 +80,22 @@ func rewritten(c beagle.Candidate) bool {
 
 // watch finds the changes that the guided search did not reach. If there are any,
 // it keeps the traced program, so that reachMore can try more inputs.
-func (j *Job) watch(traced *harness.Traced, reply *rt.GuideReply) {
-	if j.terms != nil { // another contract is tried out
+func (g *guidance) watch(reply *rt.GuideReply) {
+	if g.terms != nil { // another contract is tried out
 		return
 	}
-	j.covered = [2]coverage{newCoverage(), newCoverage()}
-	j.cover(traced, reply)
-	marks := [2]map[ast.Stmt]int{marksOf(j.orig, &j.covered[0]), marksOf(j.cand, &j.covered[1])}
-	led := leadsTo(j.cand)
-	for _, h := range hunks(j.orig, j.cand) {
+	g.covered = [2]coverage{newCoverage(), newCoverage()}
+	g.cover(g.traced, reply)
+	marks := [2]map[ast.Stmt]int{marksOf(g.orig, &g.covered[0]), marksOf(g.cand, &g.covered[1])}
+	led := leadsTo(g.cand)
+	for _, h := range hunks(g.orig, g.cand) {
 		c := change{hunk: h}
-		if led(h.from) && decided(&c, marks) && j.unreached(&c) {
-			j.changes = append(j.changes, c)
+		if led(h.from) && decided(&c, marks) && g.unreached(&c) {
+			g.changes = append(g.changes, c)
 		}
 	}
-	if len(j.changes) > 0 {
-		j.traced = traced
+	if len(g.changes) > 0 {
+		g.held = g.traced
 	}
 }
 
@@ -244,17 +245,17 @@ func (w *searchCoverage) unreached(c *change) bool {
 
 // reachMore runs the traced program on the inputs of the other checks: all
 // records, those that a solver made, and the whole exhaustion.
-func (j *Job) reachMore(ctx context.Context) error {
-	x, err := j.exhaustRequest(ctx, j.Budget.Exhaust)
+func (g *guidance) reachMore(ctx context.Context) error {
+	x, err := g.exhaustRequest(ctx, g.Budget.Exhaust)
 	if err != nil {
 		return err
 	}
 	x.Variant = 1 // of the traced program
 	// Add the records of all checks and the inputs of the solver.
-	x.Skip, x.Slow = j.skips()
-	files := j.learned.pick("quick", "train", "holdout", "generated")
-	if seeds := j.branchSeeds(ctx); len(seeds) > 0 && j.Env.doubtful() == "" {
-		path, remove, err := j.recordFile(seeds)
+	x.Skip, x.Slow = g.skips()
+	files := g.learned.pick("quick", "train", "holdout", "generated")
+	if seeds := g.branchSeeds(ctx); len(seeds) > 0 && g.Env.doubtful() == "" {
+		path, remove, err := g.recordFile(seeds)
 		if err != nil {
 			return err
 		}
@@ -267,30 +268,30 @@ func (j *Job) reachMore(ctx context.Context) error {
 		}
 	}
 	// Run the traced program on all of them, and on the whole exhaustion.
-	q := &rt.GuideRequest{Exhaust: *x, Sites: len(j.traced.Sites), Reach: true}
+	q := &rt.GuideRequest{Exhaust: *x, Sites: len(g.traced.Sites), Reach: true}
 	reply := new(rt.GuideReply)
-	wall := 40*j.Budget.Exhaust + 2*time.Minute
-	exit, err := j.traced.Run(ctx, j.Env.Box, &rt.Request{Guide: q}, reply,
+	wall := 40*g.Budget.Exhaust + 2*time.Minute
+	exit, err := g.traced.Run(ctx, g.Env.Box, &rt.Request{Guide: q}, reply,
 		harness.RunOptions{CPU: -1, Wall: wall, Files: files})
 	if err != nil || exit == nil {
 		if err == nil {
-			j.result.Cases += reply.Inputs
-			j.cover(j.traced, reply)
+			g.result.Cases += reply.Inputs
+			g.cover(g.traced, reply)
 		}
 		return err
 	}
-	j.note("the statements that inputs reach could not be counted: the traced program ended (%s)", exit.Kind)
-	j.changes = nil
+	g.note("the statements that inputs reach could not be counted: the traced program ended (%s)", exit.Kind)
+	g.changes = nil
 	return nil
 }
 
 // separable returns the independent changes. The candidate compiles with the
 // original's statements in the place of all of them, or of each one alone.
-func (j *Job) separable() []change {
-	if j.Env.versionWithout(j.cand, j.changes...) {
-		return j.changes
+func (g *guidance) separable() []change {
+	if g.Env.versionWithout(g.cand, g.changes...) {
+		return g.changes
 	}
-	return slices.DeleteFunc(slices.Clone(j.changes), func(c change) bool { return !j.Env.versionWithout(j.cand, c) })
+	return slices.DeleteFunc(slices.Clone(g.changes), func(c change) bool { return !g.Env.versionWithout(g.cand, c) })
 }
 
 // versionWithout reports whether the candidate is still a version of the target
@@ -311,11 +312,11 @@ func (e *Env) versionWithout(of *code, changes ...change) bool {
 }
 
 // where names the lines of a change for people.
-func (j *Job) where(c *change) string {
+func (g *guidance) where(c *change) string {
 	if len(c.is) > 0 {
-		return "the changed " + j.cand.linesOf(c.is)
+		return "the changed " + g.cand.linesOf(c.is)
 	}
-	return j.orig.linesOf(c.was) + " of the original, which the version leaves out"
+	return g.orig.linesOf(c.was) + " of the original, which the version leaves out"
 }
 
 // linesOf names the lines of some statements.

@@ -134,8 +134,8 @@ func judgeUntested(t *testing.T, e *Env, c beagle.Candidate) *beagle.Verdict {
 	if j.bin != nil {
 		j.bin.Remove()
 	}
-	if j.traced != nil {
-		j.traced.Remove()
+	if j.held != nil {
+		j.held.Remove()
 	}
 	return v
 }

@@ -105,7 +105,7 @@ func hidesOwnName(p *mutate.Pass, n ast.Node) bool {
 	return !ok || d.Value != nil && mentionsName(p, d.Value, v.Name())
 }
 
-// cutsUnfound reports whether code slices a text at an index that may be none, or not beside what
+// cutsUnfound reports whether code slices a text at an index that may be -1, or not beside what
 // was looked for. The analyzer asks for a test of the index only where one byte is looked for, and
 // takes i-1 for i+1.
 func cutsUnfound(p *mutate.Pass, n ast.Node) bool {

@@ -40,8 +40,8 @@ type piece struct {
 	text  string   // the constant
 	arg   ast.Expr // nil for a constant
 	verb  byte
-	width int    // digits to fill up with zeros; 0 is none
-	prec  string // digits after the point, as written; empty is none
+	width int    // digits to fill up with zeros; 0 means none
+	prec  string // digits after the point, as written; empty means none
 }
 
 type formatSite struct {

@@ -40,9 +40,9 @@
 // Instead, each request can draw its arm, so that all arms run side by side. The program begins its
 // requests with [BeginContext], or wraps its server with package rollouthttp, and the function that
 // takes part asks [Switch.EnterContext] with the context that it got, or [Switch.EnterRequest] with
-// the request itself. All calls of a request get one arm. Each request draws anew, whoever sent it,
-// and all arms count the same share of requests: only then is their difference one of the versions.
-// Figures of the whole process, such as its processor time, then belong to no arm.
+// the request itself. All calls of a request get one arm. Each request draws anew, no matter who
+// sent it, and all arms count the same share of requests: only then is their difference one of the
+// versions. Figures of the whole process, such as its processor time, then belong to no arm.
 //
 // # The way back
 //

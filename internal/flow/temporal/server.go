@@ -52,7 +52,7 @@ func Dial(ctx context.Context, s fleet.Server) (client.Client, error) {
 	return c, nil
 }
 
-// transport returns the encryption in the environment; nil is none.
+// transport returns the encryption that the environment asks for; nil means none.
 func transport() (*tls.Config, error) {
 	ca, cert, key := os.Getenv(caVariable), os.Getenv(certVariable), os.Getenv(pkeyVariable)
 	if ca == "" && cert == "" && os.Getenv(keyVariable) == "" && os.Getenv(tlsVariable) != "true" {

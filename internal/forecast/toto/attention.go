@@ -151,7 +151,7 @@ func softmax(scores []float32) {
 // also falls with that distance (xPos, arXiv 2212.10554).
 type rotation struct {
 	angles  []float32 // by pair, of one place
-	stretch []float64 // by pair, of 256 places; nil is none
+	stretch []float64 // by pair, of 256 places; nil means none
 }
 
 func newRotation(c config) *rotation {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Turns says how processes, one for each version, take turns in one benchmark: whoever holds the
-// baton runs, and the others wait.
+// Turns says how processes, one for each version, take turns in one benchmark: the process with
+// the baton runs, and the others wait.
 type Turns struct {
 	Dir string `json:"dir"` // of the pipes, one for each process, called 0, 1, ...
 	Own int    `json:"own"` // number of this process; 0 finds the length of a slice

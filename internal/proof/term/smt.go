@@ -11,10 +11,26 @@ import (
 // asserts each of them, in SMT-LIB. Variables are named v0, v1, ... after
 // their place in [Pool.Vars].
 func (p *Pool) Write(w io.Writer, asserted ...*Term) error {
-	// Find the terms below those that are asserted, with a stack of our own: terms are deep.
+	s := &smtWriter{pool: p, names: map[*Term]string{}}
+	for i, v := range p.vars {
+		s.names[v] = fmt.Sprintf("v%d", i)
+	}
+	// Each term is defined once by name, since it may be used often.
+	for _, t := range p.below(asserted) {
+		s.define(t)
+	}
+	for _, t := range asserted {
+		fmt.Fprintf(&s.out, "(assert %s)\n", s.names[t])
+	}
+	_, err := io.WriteString(w, s.out.String())
+	return err
+}
+
+// below returns terms and all terms below them, each after its arguments.
+func (p *Pool) below(terms []*Term) (list []*Term) {
+	// Find them with a stack of our own: terms are deep.
 	need := map[*Term]bool{}
-	var list []*Term
-	stack := append([]*Term(nil), asserted...)
+	stack := append([]*Term(nil), terms...)
 	for len(stack) > 0 {
 		t := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
@@ -29,28 +45,27 @@ func (p *Pool) Write(w io.Writer, asserted ...*Term) error {
 			list = append(list, t)
 		}
 	}
-	names := map[*Term]string{}
-	for i, v := range p.vars {
-		names[v] = fmt.Sprintf("v%d", i)
+	return list
+}
+
+// An smtWriter writes terms of a pool in SMT-LIB.
+type smtWriter struct {
+	pool  *Pool
+	names map[*Term]string // of the terms that are written
+	out   strings.Builder
+}
+
+// define writes the declaration or the definition of a term, and gives it a name.
+func (s *smtWriter) define(t *Term) {
+	switch t.Op {
+	case Var:
+		fmt.Fprintf(&s.out, "(declare-const %s %s)\n", s.names[t], sort(t.W))
+	case Const:
+		s.names[t] = literal(t.W, t.Val)
+	default:
+		s.names[t] = fmt.Sprintf("t%d", t.id)
+		fmt.Fprintf(&s.out, "(define-fun %s () %s %s)\n", s.names[t], sort(t.W), s.text(t))
 	}
-	var b strings.Builder
-	// Each term is defined once by name, since it may be used often.
-	for _, t := range list {
-		switch t.Op {
-		case Var:
-			fmt.Fprintf(&b, "(declare-const %s %s)\n", names[t], sort(t.W))
-		case Const:
-			names[t] = literal(t.W, t.Val)
-		default:
-			names[t] = fmt.Sprintf("t%d", t.id)
-			fmt.Fprintf(&b, "(define-fun %s () %s %s)\n", names[t], sort(t.W), p.text(t, names))
-		}
-	}
-	for _, t := range asserted {
-		fmt.Fprintf(&b, "(assert %s)\n", names[t])
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
 }
 
 func sort(w int) string {
@@ -80,8 +95,8 @@ var smtNames = map[Op]string{Mul: "bvmul", UDiv: "bvudiv", URem: "bvurem", Or: "
 
 // text writes a term's operation with the names of its arguments. Terms of one bit are truth values
 // here, and vectors of one bit where bits are joined.
-func (p *Pool) text(t *Term, names map[*Term]string) string {
-	arg := func(i int) string { return names[t.Args[i]] }
+func (s *smtWriter) text(t *Term) string {
+	arg := func(i int) string { return s.names[t.Args[i]] }
 	vector := func(i int) string { // a truth value as a vector of one bit
 		if t.Args[i].W == 1 {
 			return "(ite " + arg(i) + " #b1 #b0)"
@@ -91,7 +106,7 @@ func (p *Pool) text(t *Term, names map[*Term]string) string {
 	// Operations of SMT-LIB take vectors, so for truth values each is written in its other form.
 	switch t.Op {
 	case Sum:
-		return p.sumText(t, names)
+		return s.sum(t)
 	case Not:
 		if t.W == 1 {
 			return "(not " + arg(0) + ")"
@@ -121,22 +136,22 @@ func (p *Pool) text(t *Term, names map[*Term]string) string {
 	case SExt:
 		return fmt.Sprintf("((_ sign_extend %d) %s)", t.W-t.Args[0].W, vector(0))
 	case Map:
-		return p.mapText(t, arg(0))
+		return s.table(t)
 	case Ite:
 		return "(ite " + arg(0) + " " + arg(1) + " " + arg(2) + ")"
 	}
 	return "(" + smtNames[t.Op] + " " + arg(0) + " " + arg(1) + ")"
 }
 
-// sumText writes a sum. A power of two is a shift, and a factor that is negative as a number with
+// sum writes a sum. A power of two is a shift, and a factor that is negative as a number with
 // sign is subtracted: solvers do better with both.
-func (p *Pool) sumText(t *Term, names map[*Term]string) string {
+func (s *smtWriter) sum(t *Term) string {
 	out := ""
 	if t.Val != 0 {
 		out = literal(t.W, t.Val)
 	}
 	for i, a := range t.Args {
-		k, x, op := t.Coef[i], names[a], "bvadd"
+		k, x, op := t.Coef[i], s.names[a], "bvadd"
 		// -k of the width is the smaller number if k is negative as a number with sign.
 		if n := (-k) & mask(t.W); n < k {
 			k, op = n, "bvsub"
@@ -170,8 +185,8 @@ type run struct {
 }
 
 // runs divides a table into runs that are constant, or rise with the index.
-func (p *Pool) runs(t *Term) []run {
-	tab, v := p.tables[t.Val], t.Args[0]
+func (s *smtWriter) runs(t *Term) []run {
+	tab, v := s.pool.tables[t.Val], t.Args[0]
 	var out []run
 	for i := 0; i < len(tab); {
 		// Take the longer of the two from here on.
@@ -192,17 +207,18 @@ func (p *Pool) runs(t *Term) []run {
 	return out
 }
 
-// mapText prints a table as a chain over its runs, or as a tree over the bits
+// table writes a table as a chain over its runs, or as a tree over the bits
 // of the index when there are many.
-func (p *Pool) mapText(t *Term, name string) string {
-	v := t.Args[0]
+func (s *smtWriter) table(t *Term) string {
+	tab, v := s.pool.tables[t.Val], t.Args[0]
+	name := s.names[v]
 	if v.W == 1 {
-		return fmt.Sprintf("(ite %s %s %s)", name, literal(t.W, p.tables[t.Val][1]), literal(t.W, p.tables[t.Val][0]))
+		return fmt.Sprintf("(ite %s %s %s)", name, literal(t.W, tab[1]), literal(t.W, tab[0]))
 	}
-	list := p.runs(t)
+	list := s.runs(t)
 	// Many runs would be a chain as long; a tree over the bits is flatter.
 	if len(list) > 40 {
-		return tree(p.tables[t.Val], name, t.W, v.W-1)
+		return tree(tab, name, t.W, v.W-1)
 	}
 	wide := name
 	if t.W > v.W {

@@ -90,7 +90,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestOFREP: keys get the arms by the share, always the same, and requests that are none an error.
+// TestOFREP checks that keys get the arms by the share, always the same, and that malformed
+// requests get an error.
 func TestOFREP(t *testing.T) {
 	e := experiment(t, rollout.Ramping, 3) // a quarter
 	s := judge(t, e)
