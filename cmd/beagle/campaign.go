@@ -284,7 +284,7 @@ func (o *campaignRun) begin(ctx context.Context, f *flagSet, sources []string) e
 		return err
 	}
 	if o.heads {
-		t.Hotspots.Hotspots = slices.Concat(t.Heads(o.spec.Across), t.Hotspots.Hotspots)
+		t.LeadWithHeads(o.spec.Across)
 	}
 	s := &campaign.State{Dir: dir, Table: t.Hotspots, Most: o.targets, First: o.first, Heads: o.heads, Memory: memory,
 		Callers: map[string][]beagle.CostShare{}, Together: map[string]map[string]float64{},

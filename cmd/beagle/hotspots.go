@@ -40,6 +40,7 @@ Examples:
   beagle hotspots --price aws/c7g 40@eu/ 12@us/
   beagle hotspots --seconds 30 --save profiles/ http://localhost:6060
   beagle hotspots 'pyroscope+https://pyroscope.example?service=intake&from=now-24h'
+  beagle hotspots --heads --across cpu.pprof
   beagle hotspots --why tags.Normalize cpu.pprof
   beagle hotspots --diff before.pprof after.pprof
   beagle hotspots --html flame.html cpu.pprof
@@ -62,6 +63,7 @@ type hotspotFlags struct {
 	seconds, limit                  int
 	instances, cores, least         float64
 	asJSON, quiet, leastSet         bool
+	heads, across                   bool
 }
 
 func (h *hotspotFlags) add(f *flagSet) {
@@ -84,6 +86,9 @@ func (h *hotspotFlags) add(f *flagSet) {
 	f.Float64Var(&h.instances, "instances", 0, "that each SOURCE stands for, when it does not say so itself")
 	f.Float64Var(&h.cores, "cores", 0, "that the whole service keeps busy; taken from the profiles by default")
 	f.Float64Var(&h.least, "least", 0.5, "least net share in percent; smaller functions count for their callers")
+	f.BoolVar(&h.heads, "heads", false, "list functions without an entry, too, that campaign --heads takes up")
+	f.BoolVar(&h.across, "across", false,
+		"with --heads: a search changes functions of other packages of the module, too")
 	f.BoolVar(&h.asJSON, "json", false, "print one JSON object (docs/json.md)")
 	f.BoolVar(&h.quiet, "quiet", false, "no warnings on standard error")
 }
@@ -105,6 +110,8 @@ func (h *hotspotFlags) check(f *flagSet) error {
 	case !(h.cores >= 0 && h.cores <= 1e8):
 		return bad("cores", fmt.Sprintf("%g is not a number of cores", h.cores),
 			"give how many cores the service keeps busy")
+	case h.across && !h.heads:
+		return bad("across", "says nothing without --heads", "give both, or neither")
 	case f.given("kind") && h.kind != hotspots.CPU && h.kind != hotspots.Alloc && h.kind != hotspots.Block &&
 		h.kind != hotspots.Mutex:
 		return bad("kind", h.kind+" is not known", "give cpu, alloc, block or mutex")
@@ -143,6 +150,9 @@ func runHotspots(ctx context.Context, c *command, args []string, std stdio) (int
 		if err := job.compare(ctx, t); err != nil {
 			return exitUsage, err
 		}
+	}
+	if h.heads {
+		t.LeadWithHeads(h.across)
 	}
 	if h.html != "" {
 		if err := h.writeFlame(ctx, t); err != nil {

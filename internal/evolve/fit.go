@@ -18,12 +18,25 @@ type fit struct {
 }
 
 const (
-	misfit = 0.08 // how far scores lie from the sum of the parts: interaction, noise
+	misfit = 0.08 // how far scores lie from the sum of the parts: interaction, luck of the layout
 	belief = 0.16 // how far gains lie from the rule authors' estimates
 )
 
-// sums holds the data of the regression, whatever the number of members: how often two mutators
-// occur together, and the sum of the scores with each.
+// weight returns what a member's score tells: the inverse of its variance. On a busy machine some
+// screenings tell next to nothing, and the low end of their ratio is near 0.
+func weight(m *Member) float64 {
+	noise := 0.0
+	if m.Point > 0 && m.High > m.Point {
+		noise = math.Log(m.High/m.Point) / z95
+	}
+	return 1 / (misfit*misfit + noise*noise)
+}
+
+// z95 is the quantile of the normal distribution that a 95 % interval is made of.
+const z95 = 1.96
+
+// sums holds the data of the regression, whatever the number of members: the weight of the members
+// that have two mutators together, and the weighted sum of the scores with each.
 type sums struct {
 	at       map[string]int // mutators in order of arrival
 	together [][]float64
@@ -39,10 +52,11 @@ func (t *sums) add(m *Member) {
 			used = append(used, i)
 		}
 	}
+	w := weight(m)
 	for _, i := range used {
-		t.scores[i] += m.Score
+		t.scores[i] += w * m.Score
 		for _, j := range used {
-			t.together[i][j]++
+			t.together[i][j] += w
 		}
 	}
 }
@@ -77,10 +91,10 @@ func regress(t *sums, arms map[string]*arm) *fit {
 		if !known {
 			continue
 		}
-		rhs[i] += t.scores[p] / (misfit * misfit)
+		rhs[i] += t.scores[p]
 		for j, other := range names {
 			if q, known := t.at[other]; known {
-				prec[i][j] += t.together[p][q] / (misfit * misfit)
+				prec[i][j] += t.together[p][q]
 			}
 		}
 	}

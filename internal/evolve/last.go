@@ -58,14 +58,18 @@ type Finalist struct {
 
 // AskTrims returns the proposals of a search's last two generations. They leave out steps of the
 // finalists, because a maintainer should not have to read a step that gains nothing. The first
-// generation leaves out each step alone. The second leaves out the two least useful, the three
-// least useful, and so on. They cost no budget. An empty result means that nothing is left to trim.
+// generation leaves out each step alone, and joins the steps that gain something by the regression.
+// The second leaves out the two least useful, the three least useful, and so on. They cost no
+// budget. An empty result means that nothing is left to trim.
 func (s *Search) AskTrims() []Proposal {
+	first := s.agenda.Next
 	if s.trims.Trimmed == 0 {
 		s.trims.Finals = s.trims.pickFinalists()
 	}
-	first := s.agenda.Next
 	for ; s.trims.Trimmed < 2 && s.agenda.Next == first; s.trims.Trimmed++ {
+		if s.trims.Trimmed == 0 {
+			s.askJoint()
+		}
 		for _, id := range s.trims.Finals {
 			for _, without := range s.trims.cuts(s.population.index[id]) {
 				s.askTrim(id, without)
@@ -182,6 +186,55 @@ func (s *Search) askTrim(of string, without []int) {
 	p.Kind, p.Island = Prune, m.Island
 	p = s.enroll(p)
 	s.trims.Trims = append(s.trims.Trims, Trim{Of: of, Without: without, Proposal: p.ID})
+}
+
+// shownGain is the least gain of a step, by the regression, for the joint version.
+const shownGain = perStep / 2
+
+// askJoint proposes the original with all steps that gain something by the regression. The
+// screening of one version has the luck of its layout in it. Where each step gains a few percent,
+// the best of many versions owes its rank to luck. The regression averages the luck of all members.
+func (s *Search) askJoint() {
+	steps := s.joined()
+	if len(s.trims.Finals) == 0 || len(steps) < 2 {
+		return
+	}
+	p := Proposal{Parent: s.population.Root, Kind: Cross}
+	for _, st := range steps {
+		p.Then = append(p.Then, wish(st))
+	}
+	p = s.enroll(p)
+	s.trims.Trims = append(s.trims.Trims, Trim{Of: s.population.Root, Proposal: p.ID})
+}
+
+// joined returns the steps that gain something by the regression. It takes those of a mutator from
+// the best member that has it, and keeps their order: a step may need one before it.
+func (s *Search) joined() (out []beagle.Step) {
+	from := map[string]string{} // the member that a mutator's steps are from
+	for _, m := range s.population.Ranked() {
+		if m.Base != "" { // steps on a model's text do without the original's
+			continue
+		}
+		for _, st := range m.Steps {
+			if _, taken := from[st.Mutator]; !taken && s.merits.gain(st.Mutator) >= shownGain {
+				from[st.Mutator] = m.ID
+			}
+			if from[st.Mutator] == m.ID {
+				out = append(out, st)
+			}
+		}
+	}
+	return out
+}
+
+// joint returns the ID of the member that the joint version is, or "".
+func (tr *trims) joint() string {
+	for _, t := range tr.Trims {
+		if t.Of == tr.population.Root && t.As != tr.population.Root {
+			return t.As
+		}
+	}
+	return ""
 }
 
 // IsTrim reports whether a proposal is one of the last generations'.

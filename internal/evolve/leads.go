@@ -28,7 +28,8 @@ type Part struct {
 	Without []int `json:"without"` // of the lead's loose steps, by index
 }
 
-// Leads returns the best members that took different ways: those that were trimmed first.
+// Leads returns the best members that took different ways: those that were trimmed first, and then
+// the joint version.
 func (tr *trims) Leads() []Lead {
 	var out []Lead
 	for _, id := range tr.leading() {
@@ -44,9 +45,13 @@ func (tr *trims) Leads() []Lead {
 	return out
 }
 
-// leading returns the IDs of the finals, and of the next best members that took other ways.
+// leading returns the IDs of the finals, of the joint version whatever its own screening says, and
+// of the next best members that took other ways.
 func (tr *trims) leading() []string {
 	out := slices.Clone(tr.Finals)
+	if id := tr.joint(); id != "" && !slices.Contains(out, id) {
+		out = append(out, id)
+	}
 	for _, m := range tr.population.Ranked() {
 		if len(out) >= maxLeads {
 			break

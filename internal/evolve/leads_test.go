@@ -164,3 +164,64 @@ func TestSpareOnLandscapes(t *testing.T) {
 		t.Error(said)
 	}
 }
+
+// TestJoint: where six steps gain 3 % each and a layout's luck is worth 4 %, the best of 144
+// versions leads by luck and lacks a part of the gains. The joint version, which averages over all
+// of them, has more.
+func TestJoint(t *testing.T) {
+	const searches = 8
+	small := func(have []bool) float64 { return math.Pow(1.03, float64(count(have))) }
+	var first, joint float64
+	for seed := range uint64(searches) {
+		w := newWorld("small gains", seed, 6, small)
+		w.noise = layoutLuck
+		s := New(Config{Seed: seed, Strategy: Islands, Budget: 144})
+		w.run(s, 12)
+		spent := s.Spent
+		for ps := s.AskTrims(); len(ps) > 0; ps = s.AskTrims() {
+			var out []Feedback
+			for _, p := range ps {
+				out = append(out, w.evaluate(p))
+			}
+			if err := s.Tell(out); err != nil {
+				t.Fatal(err)
+			}
+		}
+		leads := s.Leads()
+		at := slices.IndexFunc(leads, func(l Lead) bool { return l.ID == s.trims.joint() })
+		if at < 0 || s.Spent != spent {
+			t.Fatalf("seed %d: no joint version among %d leads, or it cost budget", seed, len(leads))
+		}
+		first += math.Log(w.ratio(w.source[leads[0].ID])) / searches
+		joint += math.Log(w.ratio(w.source[leads[at].ID])) / searches
+	}
+	said := fmt.Sprintf("the first lead gains %.3f, the joint version %.3f", first, joint)
+	if t.Log(said); joint < first+0.02 {
+		t.Error(said)
+	}
+}
+
+// TestJoined: the steps of the joint version keep an order in which each finds its place. Steps
+// that make versions slower, and steps on a model's text, are not among them.
+func TestJoined(t *testing.T) {
+	x := newTrimmed(t, "g0 g1", "g0", "g0 g2")
+	add := func(ratio float64, names ...string) {
+		c := beagle.Candidate{ID: fmt.Sprint(names)}
+		for _, name := range names {
+			x.merits.arm(name) // the regression knows the mutators of moves only
+			c.Steps = append(c.Steps, beagle.Step{Mutator: name, Param: "one"})
+		}
+		screen := &beagle.Ratio{Point: ratio, Low: ratio, High: ratio}
+		x.Add(c, beagle.Verdict{Status: beagle.Equal, Screen: screen}, nil)
+	}
+	add(1.3, "g0", "slow", "g1", "g2")
+	add(0.8, "slow")
+	add(3, ByAuthor, "g3")
+	var got []string
+	for _, st := range x.joined() {
+		got = append(got, st.Mutator)
+	}
+	if want := []string{"g0", "g1", "g2"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -276,6 +276,7 @@ func TestRegressionTellsStepsApart(t *testing.T) {
 	for _, m := range []*Member{
 		{}, {Score: -0.3, Steps: steps("bad", "along")}, {Score: -0.1, Steps: steps("bad", "good")},
 		{Score: 0.2, Steps: steps("good", "along")}, {Score: 0.2, Steps: steps("good")},
+		{Score: -7, Point: 1.02, High: 1100, Steps: steps("good", "along")}, // a measurement that tells nothing
 	} {
 		all.add(m)
 	}

@@ -38,6 +38,11 @@ func (t *Table) Heads(across bool) (out []beagle.Hotspot) {
 	return out
 }
 
+// LeadWithHeads puts the heads in front of the hot spots.
+func (t *Table) LeadWithHeads(across bool) {
+	t.Hotspots.Hotspots = slices.Concat(t.Heads(across), t.Hotspots.Hotspots)
+}
+
 // inward returns all functions, callees before their callers: those with less time first, and of
 // equal ones those that are nearer to the leaves of their stacks.
 func (r *ranking) inward() []*cost {

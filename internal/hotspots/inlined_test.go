@@ -88,6 +88,11 @@ func TestHeads(t *testing.T) {
 	if !slices.Equal(inside, []string{svc + "/parse.Sum", svc + "/parse.trim"}) {
 		t.Errorf("inside the head: %q", inside)
 	}
+	entries := len(table.Hotspots.Hotspots)
+	table.LeadWithHeads(true)
+	if all := table.Hotspots.Hotspots; len(all) != entries+1 || all[0].Target != svc+"/parse.All" {
+		t.Errorf("led by heads: %+v", all)
+	}
 }
 
 // TestReach: a function reaches what it calls of its package and of the library, and nothing of

@@ -8,6 +8,7 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -116,21 +117,18 @@ func (d *foreignDecl) rank(entry string) int {
 // adopted returns the new names of a foreign's declarations. It reports false if one of them cannot
 // be copied: a copied type is another type, and a copied variable another variable.
 func (cp *Copies) adopted(f *foreign, file *File) (names map[string]string, ok bool) {
-	names, taken := map[string]string{}, map[string]bool{}
-	// give chooses a name here, and says whether it is free.
-	give := func(id *ast.Ident) bool {
-		name := cp.abroadName(f, strings.TrimSuffix(id.Name, "For"+Exported(f.name)))
-		clash := taken[name] || cp.pkg.Types.Scope().Lookup(name) != nil || cp.pkg.localNames()[name]
-		names[id.Name], taken[name] = name, true
-		return !clash
+	names = map[string]string{}
+	give := func(id *ast.Ident) {
+		names[id.Name] = cp.abroadName(f, strings.TrimSuffix(id.Name, "For"+Exported(f.name)), names)
 	}
 	// Functions and constants can be copied, but types and variables can't: they have an identity.
 	for _, d := range file.AST.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
-			if d.Recv != nil || d.Body == nil || !give(d.Name) {
+			if d.Recv != nil || d.Body == nil {
 				return nil, false
 			}
+			give(d.Name)
 		case *ast.GenDecl:
 			if d.Tok == token.IMPORT {
 				continue
@@ -140,9 +138,10 @@ func (cp *Copies) adopted(f *foreign, file *File) (names map[string]string, ok b
 			}
 			for _, s := range d.Specs {
 				for _, id := range s.(*ast.ValueSpec).Names {
-					if id.Name == "_" || !give(id) {
+					if id.Name == "_" {
 						return nil, false
 					}
+					give(id)
 				}
 			}
 		}
@@ -150,10 +149,12 @@ func (cp *Copies) adopted(f *foreign, file *File) (names map[string]string, ok b
 	return names, names[f.name] != ""
 }
 
-// abroadName returns the name of the copy of a declaration of another package.
-func (cp *Copies) abroadName(f *foreign, name string) string {
-	target := cp.of.Name
-	return lowered(f.pkg) + Exported(name) + "For" + Exported(target[strings.LastIndexByte(target, '.')+1:])
+// abroadName returns the name for the copy of a declaration of another package, beside the names of
+// those before it.
+func (cp *Copies) abroadName(f *foreign, name string, names map[string]string) string {
+	return cp.freeName(lowered(f.pkg)+Exported(name), func(free string) bool {
+		return slices.Contains(slices.Collect(maps.Values(names)), free)
+	})
 }
 
 // foreignConstants declares the package's constants that the file uses, by their values. It reports
@@ -192,10 +193,7 @@ func (cp *Copies) foreignConstants(other *Unit, file *File, names map[string]str
 		} else if basic.Kind() == types.UntypedRune {
 			as, value = "", strconv.QuoteRune(rune(untyped(c.Val())))
 		}
-		copied := cp.abroadName(f, name)
-		if cp.pkg.Types.Scope().Lookup(copied) != nil || cp.pkg.localNames()[copied] {
-			return false
-		}
+		copied := cp.abroadName(f, name, names)
 		names[name] = copied
 		f.decls = append(f.decls, foreignDecl{names: []string{copied}, text: "const " + copied + as + " = " + value})
 	}

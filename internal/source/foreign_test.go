@@ -33,6 +33,11 @@ func Sum[T string | []byte](s T, seed uint64) uint64 {
 
 func mix(a, b uint64) uint64 { return bits.RotateLeft64(a*first, 7) ^ b*second }
 
+// Twice shares its name with the function that does the work.
+func Twice(n int) int { return twice(n) }
+
+func twice(n int) int { return 2 * n }
+
 // Kept keeps state.
 func Kept(s string) int { calls++; return calls }
 
@@ -68,7 +73,7 @@ type Parser struct{ sum uint64 }
 
 func (p *Parser) Line(s string) uint64 {
 	p.take(s)
-	return p.sum + hash.Sum([]byte(s), 7) + uint64(hash.Kept(s)+hash.Of(1).A) + uint64(hash.Word(3)+hash.Fold(4))
+	return p.sum + hash.Sum([]byte(s), 7) + uint64(hash.Kept(s)+hash.Of(1).A) + uint64(hash.Word(3)+hash.Fold(4)+hash.Twice(5))
 }
 
 func (p *Parser) take(s string) { p.sum += hash.Sum(s, 1) }
@@ -97,17 +102,19 @@ func TestWidenAcross(t *testing.T) {
 	wide, copies := u.Copies.Widen(u.Target.Source)
 	for _, want := range []string{"hashSumForLine([]byte(s), 7)", "p.sum += hashSumForLine(s, 1)",
 		"func hashMixForLine(a, b uint64)", "a*hashFirstForLine", `"math/bits"`, "hash.Kept(s)", "hash.Of(1).A",
-		"hash.Word(3)", "hash.Fold(4)",
+		"hash.Word(3)", "hash.Fold(4)", "hashTwiceForLine(5)", "return hashTwice2ForLine(n)",
 		"// hashSumForLine is hash.Sum as Parser.Line needs it."} {
 		if !strings.Contains(wide, want) {
 			t.Errorf("%q is missing in\n%s", want, wide)
 		}
 	}
-	if got := strings.Join(copies, " "); got != "parserTakeForLine hashSumForLine hashMixForLine" {
+	want := "parserTakeForLine hashSumForLine hashMixForLine hashTwiceForLine hashTwice2ForLine"
+	if got := strings.Join(copies, " "); got != want {
 		t.Errorf("copies: %s", got)
 	}
 	for name, want := range map[string]string{"parserTakeForLine": "Parser.take", "hashSumForLine": "ex.com/m/hash.Sum",
-		"hashMixForLine": "ex.com/m/hash.mix", "hashFirstForLine": ""} {
+		"hashMixForLine": "ex.com/m/hash.mix", "hashFirstForLine": "", "hashTwiceForLine": "ex.com/m/hash.Twice",
+		"hashTwice2ForLine": "ex.com/m/hash.twice"} {
 		if got := u.Copies.CopyOf(name); got != want {
 			t.Errorf("%s is a copy of %q, want %q", name, got, want)
 		}

@@ -11,6 +11,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"unicode"
@@ -36,8 +37,9 @@ type Copies struct {
 	abroad     sync.Mutex
 	foreigners map[string]*foreign // by path and name; nil for one that cannot be copied
 
-	copying sync.Once
-	copied  map[string]*piece // by the names of their private copies, see privates
+	copying   sync.Once
+	copied    map[string]*piece // by the names of their private copies, see privates
+	copyNames map[*piece]string // the other way round
 }
 
 // Limits of the copies that [Copies.Widen] adds.
@@ -293,7 +295,7 @@ func (w *widener) copyOf(fn *types.Func, depth int) string {
 	}
 	// The name must be free, or be that of a copy from an earlier step.
 	name := w.copies.privateName(p)
-	if w.copies.privates()[name] != p || w.locals[name] {
+	if name == "" || w.locals[name] {
 		return ""
 	}
 	if w.taken[name] { // an earlier step changed it
@@ -429,25 +431,40 @@ func (cp *Copies) copiable(p *piece) bool {
 	return true
 }
 
-// privates returns the functions that can be copied, by the names of their copies. It leaves out a
-// name that the package declares, and a name that two copies would share.
+// privates returns the functions that can be copied, by the names of their copies.
 func (cp *Copies) privates() map[string]*piece {
 	// This is the same for all candidates, and asked for by each.
 	cp.copying.Do(func() {
-		cp.copied = map[string]*piece{}
-		for _, p := range cp.pkg.graph.all {
-			if p.kind != "func" || !cp.copiable(p) {
-				continue
-			}
-			name := cp.privateName(p)
-			// Of two functions with one copy's name, neither is copied.
-			_, shared := cp.copied[name]
-			if cp.copied[name] = p; shared || cp.pkg.Types.Scope().Lookup(name) != nil || cp.pkg.localNames()[name] {
-				cp.copied[name] = nil
+		cp.copied, cp.copyNames = map[string]*piece{}, map[*piece]string{}
+		// Append and append would share a name. The unexported one gets it, since it does the work.
+		for _, exported := range []bool{false, true} {
+			for _, p := range cp.pkg.graph.all {
+				if p.kind != "func" || p.names[0].IsExported() != exported || !cp.copiable(p) {
+					continue
+				}
+				name := p.names[0].Name
+				if p.recv != "" {
+					name = p.recv + Exported(name)
+				}
+				name = cp.freeName(lowered(name), func(name string) bool { return cp.copied[name] != nil })
+				cp.copied[name], cp.copyNames[p] = p, name
 			}
 		}
 	})
 	return cp.copied
+}
+
+// freeName returns the name for the copy of a declaration. A number tells it from names that other
+// copies have taken, or that the package uses.
+func (cp *Copies) freeName(name string, taken func(string) bool) string {
+	target := cp.of.Name[strings.LastIndexByte(cp.of.Name, '.')+1:]
+	for n, number := 2, ""; ; n++ {
+		free := name + number + "For" + Exported(target)
+		if !taken(free) && cp.pkg.Types.Scope().Lookup(free) == nil && !cp.pkg.localNames()[free] {
+			return free
+		}
+		number = strconv.Itoa(n)
+	}
 }
 
 // CopyOf returns the key of the function, such as T.Method, whose private copy has the name; "" for
@@ -485,13 +502,10 @@ func constrained(path, text string) bool {
 	return err == nil && !ok
 }
 
-// privateName returns the name of a function's copy.
+// privateName returns the name of a function's copy, or "" if it cannot be copied.
 func (cp *Copies) privateName(p *piece) string {
-	name, target := p.names[0].Name, cp.of.Name
-	if p.recv != "" {
-		name = p.recv + Exported(name)
-	}
-	return lowered(name) + "For" + Exported(target[strings.LastIndexByte(target, '.')+1:])
+	cp.privates()
+	return cp.copyNames[p]
 }
 
 // lowered makes the first word of a name lower: UUIDSet becomes uuidSet.

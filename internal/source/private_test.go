@@ -1,6 +1,7 @@
 package source
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -152,7 +153,7 @@ func pairOf() string { s, _ := pair(); return s }
 }
 
 // TestPrivateNames: a copy never takes the name of a function of the package, nor that of another
-// copy, and no copy is made of what belongs to some systems only.
+// copy: a number tells them apart. No copy is made of a function that belongs to some systems only.
 func TestPrivateNames(t *testing.T) {
 	u := load(t, module(t, `
 -- p.go --
@@ -182,9 +183,25 @@ package p
 
 func sum(s string) int { return -len(s) }
 `), "./.Get")
-	_, copies := u.Copies.Widen(u.Target.Source)
+	wide, copies := u.Copies.Widen(u.Target.Source)
+	of := map[string]string{"find2ForGet": "find", "findForGetForGet": "findForGet", "padForGet": "pad",
+		"lowerForGet": "lower", "lower2ForGet": "Lower"}
 	slices.Sort(copies)
-	if want := []string{"findForGetForGet", "padForGet"}; !slices.Equal(copies, want) {
+	if want := slices.Sorted(maps.Keys(of)); !slices.Equal(copies, want) {
 		t.Errorf("got copies %q, want %q", copies, want)
+	}
+	for name, want := range of {
+		if got := u.Copies.CopyOf(name); got != want {
+			t.Errorf("%s is a copy of %q, want %q", name, got, want)
+		}
+	}
+	if back, err := u.Copies.Narrow(wide); err != nil || back != u.Target.Source {
+		t.Errorf("narrowed %v:\n%s", err, back)
+	}
+	// A change in the worker keeps the function that leads to it.
+	back, err := u.Copies.Narrow(strings.Replace(wide, `s + "?"`, `"?" + s`, 1))
+	if err != nil || !strings.Contains(back, "len(lower2ForGet(s)) + len(lowerForGet(s))") ||
+		!strings.Contains(back, `{ return lowerForGet(s) + "!" }`) {
+		t.Errorf("narrowed %v:\n%s", err, back)
 	}
 }

@@ -121,8 +121,10 @@ func hotspotsStep(ctx context.Context, d *demo, w *work) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The campaign takes up heads, too. Their calls are captured like those of the dearest
+	// functions.
 	out, err := w.must(ctx, "json", d.module, d.bin("beagle"), "hotspots", "--json", "--quiet", "--price", "aws/c7g",
-		w.file("profiles"))
+		"--heads", "--across", w.file("profiles"))
 	if err != nil {
 		return nil, err
 	}

@@ -206,7 +206,8 @@ func (e *engine) drawRules() (loop.Drawn, error) {
 	case lack.Trims:
 		e.asked = e.r.course.Search.AskTrims()
 		if n := len(e.asked); n > 0 {
-			e.r.d.Watch.Stage("trim", fmt.Sprintf("%d versions that leave steps of the best out", n))
+			e.r.d.Watch.Stage("trim",
+				fmt.Sprintf("%d versions that leave steps of the best out, or join what gains", n))
 		}
 	case lack.Drawn:
 		e.asked = e.r.course.Search.Ask(lack.Rules)
