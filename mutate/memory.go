@@ -20,9 +20,9 @@ func (p *Pass) Frozen(v *types.Var) bool {
 	return !p.Assigned(v, p.File) && !p.shared(v)
 }
 
-// Steady reports whether a package-level variable, with its elements, always has the value of its
-// initialiser, which may stand in another file than the candidate's.
-func (p *Pass) Steady(v *types.Var) bool {
+// NeverChanges reports whether a package-level variable, with its elements, always has the value of
+// its initialiser, which may stand in another file than the candidate's.
+func (p *Pass) NeverChanges(v *types.Var) bool {
 	if !p.IsGlobal(v) || v.Pkg() != p.Pkg {
 		return false
 	}

@@ -220,7 +220,7 @@ func (m *Match) mayMove(name string, e ast.Expr) bool {
 		return !m.Pass.Reassigned(v, region) &&
 			!(facts.Captured.Of(m.Pass)[v] && m.Pass.Assigned(v, m.Pass.FuncOf(region)))
 	}
-	return facts.Steady(m.Pass, e, region)
+	return facts.SameValue(m.Pass, e, region)
 }
 
 // orderKept reports whether expressions with effects keep their place among the others, as far as
@@ -420,7 +420,7 @@ func (m *Match) anyOrder() bool {
 			head = l.Bound
 		}
 		for name := range m.blocks {
-			if code := m.Code(name); code != nil && !facts.Steady(m.Pass, head, code) {
+			if code := m.Code(name); code != nil && !facts.SameValue(m.Pass, head, code) {
 				return false
 			}
 		}

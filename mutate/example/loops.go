@@ -57,13 +57,13 @@ func (c *compiled) headOf(s ast.Stmt) head {
 		}
 		switch u := coreOf(t).(type) {
 		case *types.Slice, *types.Array:
-			h.kind = facts.ElementLoop
+			h.kind = facts.OverElements
 		case *types.Map:
-			h.kind = facts.MapLoop
+			h.kind = facts.OverMap
 		case *types.Basic:
 			switch {
 			case u.Info()&types.IsString != 0:
-				h.kind = facts.RuneLoop
+				h.kind = facts.OverRunes
 			case u.Info()&types.IsInteger != 0:
 				h.count(c, s.X)
 			}
@@ -109,14 +109,14 @@ func coreOf(t types.Type) types.Type {
 
 // count makes a loop that counts to len(s) one through the elements of s.
 func (h *head) count(c *compiled, bound ast.Expr) {
-	h.kind, h.bound, h.seq = facts.CountingLoop, bound, nil
+	h.kind, h.bound, h.seq = facts.OverNumbers, bound, nil
 	call, ok := ast.Unparen(bound).(*ast.CallExpr)
 	if !ok || len(call.Args) != 1 {
 		return
 	}
 	id, ok := call.Fun.(*ast.Ident)
 	if b, isBuiltin := c.obj(orBlank(id, ok)).(*types.Builtin); ok && isBuiltin && b.Name() == "len" {
-		h.kind, h.seq = facts.ElementLoop, call.Args[0]
+		h.kind, h.seq = facts.OverElements, call.Args[0]
 	}
 }
 
@@ -156,7 +156,7 @@ func (m *Match) loop(pat, s ast.Stmt) bool {
 	switch l.Kind {
 	case facts.OtherLoop:
 		return m.otherLoop(pat, s)
-	case facts.CountingLoop:
+	case facts.OverNumbers:
 		if !m.expr(h.bound, l.Bound) {
 			return false
 		}

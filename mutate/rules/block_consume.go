@@ -68,7 +68,7 @@ func findBlocks(p *mutate.Pass) []mutate.Site {
 // function that a variable of the package or a literal's own one is known to.
 func keepsSeq(p *mutate.Pass, v *types.Var, loop ast.Stmt) bool {
 	for _, id := range p.Uses(v, loop) {
-		return facts.Steady(p, id, loop)
+		return facts.SameValue(p, id, loop)
 	}
 	return true
 }
@@ -159,7 +159,7 @@ func (b *blockLoop) byBlocks(p *mutate.Pass) bool {
 	// The index counts blocks, so position i*size of the sequence is the start of the rest. The
 	// sequence must still have the length that the limit was derived from.
 	b.scale, b.text = b.size, strconv.FormatInt(b.size, 10)
-	return !reassignedBefore(p, b.seq, b.stmt) && (!p.IsGlobal(b.seq) || p.Steady(b.seq))
+	return !reassignedBefore(p, b.seq, b.stmt) && (!p.IsGlobal(b.seq) || p.NeverChanges(b.seq))
 }
 
 // reassignedBefore reports whether anything but its declaration gives the sequence a value. The

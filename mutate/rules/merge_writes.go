@@ -230,7 +230,7 @@ func readsOfWriter(p *mutate.Pass, e ast.Expr) bool {
 		switch {
 		case !ok || v.IsField():
 		case !facts.IsLocal(p, v):
-			if !p.Steady(v) {
+			if !p.NeverChanges(v) {
 				return true
 			}
 		case facts.Pointed(p, v), facts.Captured.Of(p)[v] && p.Assigned(v, p.File):

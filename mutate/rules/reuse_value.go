@@ -108,7 +108,7 @@ func isCheap(p *mutate.Pass, fn *types.Func) bool {
 // e, as far as they have its value.
 func evaluations(p *mutate.Pass, e ast.Expr, list []ast.Stmt) (out []ast.Expr) {
 	for _, s := range list {
-		if !facts.Steady(p, e, s) {
+		if !facts.SameValue(p, e, s) {
 			break
 		}
 		for same := range mutate.Nodes[ast.Expr](p, s) {

@@ -84,8 +84,8 @@ func findStructBacking(p *mutate.Pass) []mutate.Site {
 // through says in front of it.
 func hasLength(p *mutate.Pass, l *facts.Loop) bool {
 	switch l.Kind {
-	case facts.ElementLoop:
-	case facts.MapLoop:
+	case facts.OverElements:
+	case facts.OverMap:
 		// Entries that are added to a map during the loop may come up in it.
 		if !facts.MapKept(p, l.Seq, l.Body) {
 			return false
