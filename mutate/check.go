@@ -16,7 +16,7 @@ import (
 // library, as tests and documentation need it. It names the target as [beagle.Target] does; ""
 // means the first function of the file. The weight of every node is 1.
 func Check(src, target string, facets *beagle.Facets) (*Pass, error) {
-	p := &Pass{Src: []byte(src), Fset: token.NewFileSet(), Facets: facets}
+	p := &Pass{Src: []byte(src), Fset: token.NewFileSet(), Background: Background{Facets: facets}}
 	if facets == nil {
 		p.Facets = &beagle.Facets{}
 	}

@@ -63,16 +63,9 @@ type Edit struct {
 	New        string
 }
 
-// A Pass is all that a mutator sees of a candidate: its source, its types, its profile, and facts
-// about the target's inputs. A Pass is read-only.
-type Pass struct {
-	Src  []byte // the candidate file
-	Fset *token.FileSet
-	File *ast.File
-	Pkg  *types.Package // the whole package, including the candidate's declarations
-	Info *types.Info    // for File only
-	Func *ast.FuncDecl  // the target's declaration in File
-
+// A Background is what a search knows beyond the text of a candidate: the target, its inputs, its
+// profile, and the rest of its package.
+type Background struct {
 	Target *beagle.Target
 	Facets *beagle.Facets         // of the training corpus; never nil
 	Weight func(ast.Node) float64 // share of the profile on the node's lines, 0 to 1; never nil
@@ -94,6 +87,19 @@ type Pass struct {
 	Elsewhere func(name string) *Pass
 
 	Guard *Guard // bounds the calls of mutators; nil bounds nothing
+}
+
+// A Pass is all that a mutator sees of a candidate: its source, its types, its profile, and facts
+// about the target's inputs. A Pass is read-only.
+type Pass struct {
+	Src  []byte // the candidate file
+	Fset *token.FileSet
+	File *ast.File
+	Pkg  *types.Package // the whole package, including the candidate's declarations
+	Info *types.Info    // for File only
+	Func *ast.FuncDecl  // the target's declaration in File
+
+	Background
 
 	once  sync.Once // guards index, which the first question makes
 	index *index

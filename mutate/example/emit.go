@@ -138,7 +138,7 @@ func (w *writer) constantRune(e ast.Expr) (rune, bool) {
 	}
 	// The code's own type checker knows its value, however it is spelled.
 	v := w.m.Pass.Info.Types[w.m.exprs[id.Name]].Value
-	if v == nil || v.Kind() != constant.Int || !w.m.Pass.Portable(w.m.exprs[id.Name]) {
+	if v == nil || v.Kind() != constant.Int || !w.m.Pass.Values().Portable(w.m.exprs[id.Name]) {
 		return 0, false
 	}
 	n, exact := constant.Int64Val(v)
@@ -188,7 +188,7 @@ func (w *writer) constantByte(ix *ast.IndexExpr) (string, bool) {
 		return "", false
 	}
 	v := w.m.Pass.Info.Types[e].Value
-	if v == nil || v.Kind() != constant.String || !w.m.Pass.Portable(e) {
+	if v == nil || v.Kind() != constant.String || !w.m.Pass.Values().Portable(e) {
 		return "", false
 	}
 	s := constant.StringVal(v)

@@ -44,11 +44,11 @@ func (s *tableSite) fixed(p *mutate.Pass) bool {
 func (s *tableSite) setOf(p *mutate.Pass) (set byteClass, err error) {
 	if s.pred != nil {
 		_, arg := predicateCall(p, s.calls[0])
-		return p.ByteSet(s.calls[0], arg)
+		return p.Values().ByteSet(s.calls[0], arg)
 	}
 	operand := mustTest(p, s.run[0]).operand
 	for i, e := range s.run {
-		one, err := p.ByteSet(e, operand)
+		one, err := p.Values().ByteSet(e, operand)
 		if err != nil {
 			return set, err
 		}

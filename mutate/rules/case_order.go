@@ -174,7 +174,7 @@ func weigh(p *mutate.Pass, arms []arm, bytes []float64) bool {
 			}
 			operand = t.operand
 			// The set of a test is computed, not read off: tests may call predicates.
-			set, err := p.ByteSet(e, operand)
+			set, err := p.Values().ByteSet(e, operand)
 			if err != nil {
 				return false
 			}

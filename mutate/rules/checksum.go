@@ -186,7 +186,7 @@ func (c *checksum) unconverted(p *mutate.Pass, e ast.Expr) ast.Expr {
 
 // readTable evaluates the table.
 func (c *checksum) readTable(p *mutate.Pass) bool {
-	v, err := p.EvalGlobal(c.table)
+	v, err := p.Values().EvalGlobal(c.table)
 	// A table of the package itself is evaluated rather than recognised by its name.
 	list, ok := v.([]mutate.Value)
 	if err != nil || !ok || len(list) != 256 {

@@ -149,7 +149,7 @@ func classEdits(p *mutate.Pass, s ast.Stmt, arms []classArm) []mutate.Edit {
 				return nil
 			}
 			operand, leaves = t.operand, leaves+t.leaves
-			if _, err := p.ByteSet(e, operand); err != nil || namesLocal(p, e) {
+			if _, err := p.Values().ByteSet(e, operand); err != nil || namesLocal(p, e) {
 				return nil
 			}
 		}

@@ -185,7 +185,7 @@ func rangedTrips(p *mutate.Pass, s *ast.RangeStmt) *fixedLoop {
 		return nil
 	}
 	// A variable of the package that never changes is known with its values.
-	if values, err := p.EvalGlobal(v); err == nil {
+	if values, err := p.Values().EvalGlobal(v); err == nil {
 		if list, ok := values.([]mutate.Value); ok && len(list) > 0 && len(list) <= maxTrips {
 			return l.over(p, len(list), key, value, list, nil)
 		}

@@ -338,7 +338,7 @@ func constantsIn(p *mutate.Pass, code ast.Node) map[*types.Var]mutate.Value {
 		if !ok || d.Value == nil || p.Info.Types[d.Value].Value == nil || declaredWithin(d.Var, code) {
 			continue
 		}
-		if v, err := p.Eval(d.Value, map[*types.Var]mutate.Value{}); err == nil {
+		if v, err := p.Values().Eval(d.Value, map[*types.Var]mutate.Value{}); err == nil {
 			out[d.Var] = v
 		}
 	}

@@ -191,7 +191,7 @@ func (r *recur) readBase(p *mutate.Pass, list []ast.Stmt) error {
 	}
 	// The iteration needs the last few values, which the interpreter computes.
 	for i := r.from - r.depth; i < r.from; i++ {
-		v, err := p.Call(r.fn, fitIndex(i, r.n.Type()))
+		v, err := p.Values().Call(r.fn, fitIndex(i, r.n.Type()))
 		if err != nil {
 			return err
 		}
@@ -236,7 +236,7 @@ func (r *recur) baseCase(p *mutate.Pass, s ast.Stmt) error {
 func (r *recur) covered(p *mutate.Pass, list []ast.Stmt, i int64) bool {
 	env := map[*types.Var]mutate.Value{r.n: fitIndex(i, r.n.Type())}
 	for _, s := range list {
-		if v, err := p.Eval(s.(*ast.IfStmt).Cond, env); err == nil && v == true {
+		if v, err := p.Values().Eval(s.(*ast.IfStmt).Cond, env); err == nil && v == true {
 			return true
 		}
 	}

@@ -143,7 +143,7 @@ func shares(p *mutate.Pass, op token.Token, ops []ast.Expr) []float64 {
 			return nil
 		}
 		operand = t.operand
-		set, err := p.ByteSet(e, operand)
+		set, err := p.Values().ByteSet(e, operand)
 		if err != nil {
 			return nil
 		}

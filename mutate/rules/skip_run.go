@@ -38,7 +38,7 @@ var skipRun = &mutate.Mutator{
 	Params: func(p *mutate.Pass, s mutate.Site) []mutate.Param {
 		out := []mutate.Param{{Label: "4", Value: 4}, {Label: "8", Value: 8}}
 		site := s.Data.(skipSite)
-		set, err := p.ByteSet(site.test, mustTest(p, site.test).operand)
+		set, err := p.Values().ByteSet(site.test, mustTest(p, site.test).operand)
 		words := err == nil && wordRanges(set) != nil && hasWords(site.loop.Seq.Type())
 		if words && prefixOf(p, site.loop.Stmt) == nil { // word-prefix does more
 			out = append(out, mutate.Param{Label: "words", Value: wordRanges(set)})

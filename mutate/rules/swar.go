@@ -73,7 +73,7 @@ func findWordTests(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		// The rejected bytes must be few ranges and values, or the accepted ones must be.
-		set, err := p.ByteSet(cond, t.operand)
+		set, err := p.Values().ByteSet(cond, t.operand)
 		w := kindOf(set)
 		if w == nil {
 			w = acceptedKind(set)

@@ -118,7 +118,7 @@ func indexWithin(p *mutate.Pass, index ast.Expr, n int64) (masked, within bool) 
 		return false, false
 	}
 	for c := range 256 {
-		v, err := p.EvalByte(index, operand, byte(c))
+		v, err := p.Values().EvalByte(index, operand, byte(c))
 		if err != nil {
 			return false, false
 		}

@@ -89,7 +89,7 @@ func prefixOf(p *mutate.Pass, f *ast.ForStmt) *prefixSite {
 	if test == nil {
 		return nil
 	}
-	set, err := p.ByteSet(test, mustTest(p, test).operand)
+	set, err := p.Values().ByteSet(test, mustTest(p, test).operand)
 	ranges := wordRanges(set)
 	if err != nil || ranges == nil || !stepsOn(p, l, set, body, last) {
 		return nil
@@ -161,7 +161,7 @@ func skipsRun(p *mutate.Pass, l *mutate.CountedLoop, set [256]bool, s ast.Stmt) 
 		if !ok || p.Var(ix.X) != l.Seq || ahead(ix.Index) != int64(j)+1 {
 			return false
 		}
-		if same, err := p.ByteSet(e, t.operand); err != nil || same != set {
+		if same, err := p.Values().ByteSet(e, t.operand); err != nil || same != set {
 			return false
 		}
 	}
@@ -268,7 +268,7 @@ func leavesOn(p *mutate.Pass, l *mutate.CountedLoop, s ast.Stmt, other func(ast.
 		if p.Var(t.operand) != nil && s != l.Stmt.Body.List[2] {
 			return set, false // a copy of the element from before i moved on
 		}
-		bad, err := p.ByteSet(e, t.operand)
+		bad, err := p.Values().ByteSet(e, t.operand)
 		if err != nil {
 			return set, false
 		}
