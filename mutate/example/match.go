@@ -21,7 +21,6 @@ type Match struct {
 	list []ast.Stmt // the matched statements
 	tail ast.Expr   // the matched expression
 	bindings
-	edits [][]mutate.Edit // of each way
 	// inner renders the matches of the same step that are nested in this one; nil if there are
 	// none.
 	inner func(ast.Node) (string, bool)
@@ -145,8 +144,8 @@ func (c *compiled) find(p *mutate.Pass) []mutate.Site {
 			}
 			if c.rule.Together {
 				all = append(all, m)
-			} else if m.write() {
-				sites = append(sites, mutate.Site{Node: m.Node, Label: c.label(m), Data: m})
+			} else if written := m.write(); written != nil {
+				sites = append(sites, mutate.Site{Node: m.Node, Label: c.label(m), Data: written})
 			} else {
 				return
 			}
@@ -163,6 +162,7 @@ func (c *compiled) find(p *mutate.Pass) []mutate.Site {
 	}
 	for _, s := range coded {
 		if !slices.ContainsFunc(taken, func(n ast.Node) bool { return facts.Inside(s.Node, n) }) {
+			s.Data = []rewritten{{edits: s.Data.([]mutate.Edit)}}
 			sites = append(sites, s)
 		}
 	}
@@ -176,27 +176,24 @@ func (c *compiled) covers(earlier, n ast.Node) bool {
 	return facts.Inside(n, earlier) && (!c.rule.Together || n.Pos() == earlier.Pos() && n.End() == earlier.End())
 }
 
-// params returns one choice for each way that is legal at the site. Others have no edits.
-func (c *compiled) params(_ *mutate.Pass, s mutate.Site) []mutate.Param {
-	m, ok := s.Data.(*Match)
-	if !ok {
-		return []mutate.Param{{}}
-	}
-	var out []mutate.Param
-	for i, way := range m.pair.ways {
-		if m.edits[i] != nil {
-			out = append(out, mutate.Param{Label: way.choice, Value: i})
-		}
+// A rewritten is a site in the words of one After. The Data of a site are those of all Afters that
+// are legal there.
+type rewritten struct {
+	choice string
+	edits  []mutate.Edit
+}
+
+// params returns one choice for each way that is legal at the site.
+func (c *compiled) params(_ *mutate.Pass, s mutate.Site) (out []mutate.Param) {
+	for i, w := range s.Data.([]rewritten) {
+		out = append(out, mutate.Param{Label: w.choice, Value: i})
 	}
 	return out
 }
 
 func (c *compiled) rewrite(_ *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
-	if edits, ok := s.Data.([]mutate.Edit); ok {
-		return edits, nil
-	}
-	i, _ := param.Value.(int)
-	return s.Data.(*Match).edits[i], nil
+	i, _ := param.Value.(int) // 0 where there is no choice
+	return s.Data.([]rewritten)[i].edits, nil
 }
 
 // label names a match by the rule's function, or by its text.

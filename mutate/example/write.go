@@ -14,18 +14,16 @@ import (
 	"github.com/beagle-go/beagle/mutate/facts"
 )
 
-// write prepares the edits of every way. It reports whether at least one can be written.
-func (m *Match) write() bool {
-	any := false
-	m.edits = make([][]mutate.Edit, len(m.pair.ways))
-	for i, way := range m.pair.ways {
+// write writes every After that the place allows.
+func (m *Match) write() (out []rewritten) {
+	for _, way := range m.pair.ways {
 		w := newWriter(m, way, newSurroundings(m.Pass))
 		edits, err := w.edits()
 		if err == nil {
-			m.edits[i], any = slices.Concat(w.imported(), edits, w.declared()), true
+			out = append(out, rewritten{way.choice, slices.Concat(w.imported(), edits, w.declared())})
 		}
 	}
-	return any
+	return out
 }
 
 // A writer writes an After in the terms of the matched code.
