@@ -13,13 +13,11 @@ import (
 
 // A Mutator is one kind of rewrite. It is a value in a slice: a new one needs a file and an entry.
 type Mutator struct {
-	Name   string // short, kebab-case: "unsigned-index"
-	Doc    string // one sentence for maintainers, then why it pays and when it is legal
-	Before string // Go code, for documentation and prompts
-	After  string // the same after the rewrite
-	// Shown returns Before and After of a rule that has to make them; nil if they are above.
-	Shown func() (before, after string)
-	Class beagle.Class // the legality class, which decides the mandatory checks
+	Name string // short, kebab-case: "unsigned-index"
+	Doc  string // one sentence for maintainers, then why it pays and when it is legal
+	// Example returns Go code before and after the rewrite, for readers.
+	Example func() (before, after string)
+	Class   beagle.Class // the legality class, which decides the mandatory checks
 	// Gain is the expected gain as a factor on the site's share of the time, before any
 	// measurement; 1.1 if unknown.
 	Gain float64
@@ -35,12 +33,9 @@ type Mutator struct {
 	Rewrite func(*Pass, Site, Param) ([]Edit, error)
 }
 
-// Code returns the code that shows the rewrite: Before and After.
-func (m *Mutator) Code() (before, after string) {
-	if m.Shown != nil {
-		return m.Shown()
-	}
-	return m.Before, m.After
+// Shows makes the Example of a mutator from its two texts.
+func Shows(before, after string) func() (string, string) {
+	return func() (string, string) { return before, after }
 }
 
 // A Site is a place where a mutator applies.

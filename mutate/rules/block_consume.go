@@ -20,12 +20,12 @@ var blockConsume = &mutate.Mutator{
 	Doc: "Cut each block off the front of the slice instead of computing where it starts. The compiler cannot " +
 		"relate i*4+3 to the length and checks every access; a block of a slice of known length needs none. Legal " +
 		"where the index serves only to find the block.",
-	Before: `for i := 0; i+4 <= len(data); i += 4 {
+	Example: mutate.Shows(`for i := 0; i+4 <= len(data); i += 4 {
 	sum += uint32(data[i]) | uint32(data[i+1])<<8 | uint32(data[i+2])<<16 | uint32(data[i+3])<<24
 }`,
-	After: `for rest := data; len(rest) >= 4; rest = rest[4:] {
+		`for rest := data; len(rest) >= 4; rest = rest[4:] {
 	sum += uint32(rest[0]) | uint32(rest[1])<<8 | uint32(rest[2])<<16 | uint32(rest[3])<<24
-}`,
+}`),
 	Class:   beagle.E0,
 	Gain:    1.2,
 	Find:    findBlocks,

@@ -22,13 +22,13 @@ var recurrence = &mutate.Mutator{
 	Doc: "Compute a recurrence from below, keeping the last values, instead of calling oneself twice and more for " +
 		"each: linear instead of exponential time, and logarithmic for the Fibonacci recurrence. Exact for " +
 		"integers, which wrap around in any order of addition.",
-	Before: `func Fibonacci(n int) uint64 {
+	Example: mutate.Shows(`func Fibonacci(n int) uint64 {
 	if n < 2 {
 		return uint64(n)
 	}
 	return Fibonacci(n-1) + Fibonacci(n-2)
 }`,
-	After: `func Fibonacci(n int) uint64 {
+		`func Fibonacci(n int) uint64 {
 	if n < 2 {
 		return uint64(n)
 	}
@@ -37,7 +37,7 @@ var recurrence = &mutate.Mutator{
 		a, b = b, b+a
 	}
 	return b
-}`,
+}`),
 	Class:   beagle.E0,
 	Gain:    1000,
 	Find:    findRecurrence,

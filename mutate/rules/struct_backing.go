@@ -19,15 +19,15 @@ var structBacking = &mutate.Mutator{
 	Doc: "Allocate in one piece the structs that a loop makes one by one and keeps by their addresses: one " +
 		"allocation instead of one for each. Contents and identities are the same; only, one struct in use keeps " +
 		"all alive, and iterations that make none leave room unused.",
-	Before: `for _, u := range users {
+	Example: mutate.Shows(`for _, u := range users {
 	out = append(out, &Row{Name: u.Name})
 }`,
-	After: `rows := make([]Row, len(users)) // all in one piece
+		`rows := make([]Row, len(users)) // all in one piece
 for _, u := range users {
 	rows[0] = Row{Name: u.Name}
 	out = append(out, &rows[0])
 	rows = rows[1:]
-}`,
+}`),
 	Class:   beagle.E2,
 	Gain:    1.3,
 	Find:    findStructBacking,

@@ -22,12 +22,12 @@ var wordPrefix = &mutate.Mutator{
 		"front of the loop that does so one by one; a last word that overlaps the one before it takes the end. A " +
 		"byte that may stand alone between two ordinary ones is told too. Exact: what is ordinary is found by " +
 		"evaluating the loop's tests on all 256 bytes.",
-	Before: `for i := 0; i < len(s); i++ {
+	Example: mutate.Shows(`for i := 0; i < len(s); i++ {
 	if plain[s[i]] {
 		continue
 	}
 	...`,
-	After: `start := 0
+		`start := 0
 for start+8 <= len(s) && allAccepted(load64(s[start:])) {
 	start += 8
 }
@@ -38,7 +38,7 @@ for i := start; i < len(s); i++ {
 	if plain[s[i]] {
 		continue
 	}
-	...`,
+	...`),
 	Class:   beagle.E0,
 	Gain:    1.5,
 	Find:    findWordPrefix,
