@@ -99,7 +99,7 @@ func (p *Pass) Reassigned(v *types.Var, root ast.Node) bool {
 }
 
 // reassignedFromAfar reports whether code may give v another value while a loop runs that does not
-// assign it: through a pointer, or by a call of a function that does.
+// assign it: through a pointer, or by calling a function that assigns it.
 func (p *Pass) reassignedFromAfar(v *types.Var, loop ast.Node) bool {
 	if p.NeverChanges(v) {
 		return false

@@ -59,7 +59,7 @@ func (w *writer) edits() ([]mutate.Edit, error) {
 	if len(m.list) > 0 || len(w.way.list) > 0 {
 		text := w.statements()
 		switch {
-		// A rewrite that changes nothing but the layout is none.
+		// An After that differs in layout only is no rewrite.
 		case len(m.list) > 0 && m.tail == nil && strings.Join(strings.Fields(text), " ") ==
 			strings.Join(strings.Fields(p.Text(m.Region())), " "):
 			return nil, errors.New("the code is written so already")

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestFound holds functions that the library has, however they are spelled, and
-// functions that look like one of the library and are none.
+// TestFound holds functions that the library has, however they are spelled, and look-alikes that it
+// does not have.
 func TestFound(t *testing.T) { testFound(t, "testdata/functions.go.txt") }
 
 // TestBuilders holds loops of larger functions that append to a builder, however they are spelled.
