@@ -21,11 +21,13 @@ func Check(src, target string, facets *beagle.Facets) (*Pass, error) {
 		p.Facets = &beagle.Facets{}
 	}
 	p.Weight = func(ast.Node) float64 { return 1 }
+	// Parse the candidate.
 	f, err := parser.ParseFile(p.Fset, "candidate.go", src, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		return nil, err
 	}
 	p.File = f
+	// Check its types, and keep all that rules ask about.
 	p.Info = &types.Info{
 		Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{},
 		Uses:       map[*ast.Ident]types.Object{},
@@ -36,6 +38,7 @@ func Check(src, target string, facets *beagle.Facets) (*Pass, error) {
 	if p.Pkg, err = conf.Check(f.Name.Name, p.Fset, []*ast.File{f}, p.Info); err != nil {
 		return nil, err
 	}
+	// Find the target.
 	for d := range Nodes[*ast.FuncDecl](p, nil) {
 		if name := syntax.FuncName(p.Info.Defs[d.Name].(*types.Func)); p.Func == nil &&
 			(target == "" || target == name) {

@@ -220,6 +220,7 @@ func (ev *evaluator) fit(v Value, t types.Type) Value {
 	if !ok {
 		return v
 	}
+	// Only integers wrap: take the bits of one, whatever its sign.
 	var bits uint64
 	switch n := v.(type) {
 	case int64:
@@ -229,6 +230,7 @@ func (ev *evaluator) fit(v Value, t types.Type) Value {
 	default:
 		return v
 	}
+	// Cut them to the type's width. int and uint have 64 bits here.
 	switch b.Kind() {
 	case types.Int, types.Int64, types.UntypedInt, types.UntypedRune:
 		return int64(bits)

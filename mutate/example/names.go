@@ -142,6 +142,8 @@ func (w *writer) clash(name string, b *block) bool {
 	if len(own) == 0 {
 		return false
 	}
+	// Other code of the match declares the name too, or means something else by it. Of two that
+	// declare it, one needs a block.
 	for other, o := range w.m.blocks {
 		if other == name {
 			continue
@@ -155,6 +157,7 @@ func (w *writer) clash(name string, b *block) bool {
 			return true
 		}
 	}
+	// An expression or a place of the match has the name.
 	for _, e := range w.m.exprs {
 		if w.usesFrom(e, b.nodes(), own) {
 			return true
