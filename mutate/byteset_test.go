@@ -77,15 +77,16 @@ func TestComparedBytes(t *testing.T) {
 		{"1 < 2", false},
 	} {
 		p, test, operand := testOfC(t, c.test)
-		set, ok := p.compared(test, operand)
+		set, ok := p.Values().compared(test, operand)
 		if ok != c.fast {
 			t.Errorf("%s: at once %v", c.test, ok)
 		}
-		want, err := p.byteSet(test, operand)
+		want, err := p.Values().byteSet(test, operand)
 		if ok && (err != nil || set != want) {
 			t.Errorf("%s: at once %v, one by one %v, %v", c.test, set, want, err)
 		}
-		if set, again := p.ByteSet(test, operand); set != want && again == nil || (again == nil) != (err == nil) {
+		set, again := p.Values().ByteSet(test, operand)
+		if set != want && again == nil || (again == nil) != (err == nil) {
 			t.Errorf("%s: %v %v, want %v %v", c.test, set, again, want, err)
 		}
 	}
@@ -114,8 +115,8 @@ func TestComparedBytesAtRandom(t *testing.T) {
 	for range 200 {
 		text := draw(4)
 		p, test, operand := testOfC(t, text)
-		set, ok := p.compared(test, operand)
-		want, err := p.byteSet(test, operand)
+		set, ok := p.Values().compared(test, operand)
+		want, err := p.Values().byteSet(test, operand)
 		if !ok || err != nil || set != want {
 			t.Fatalf("%s: at once %v %v, one by one %v %v", text, ok, set, err, want)
 		}

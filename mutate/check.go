@@ -16,16 +16,18 @@ import (
 // library, as tests and documentation need it. It names the target as [beagle.Target] does; ""
 // means the first function of the file. The weight of every node is 1.
 func Check(src, target string, facets *beagle.Facets) (*Pass, error) {
-	p := &Pass{Src: []byte(src), Fset: token.NewFileSet(), Facets: facets}
+	p := &Pass{Src: []byte(src), Fset: token.NewFileSet(), Background: Background{Facets: facets}}
 	if facets == nil {
 		p.Facets = &beagle.Facets{}
 	}
 	p.Weight = func(ast.Node) float64 { return 1 }
+	// Parse the candidate.
 	f, err := parser.ParseFile(p.Fset, "candidate.go", src, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		return nil, err
 	}
 	p.File = f
+	// Check its types, and keep all that rules ask about.
 	p.Info = &types.Info{
 		Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{},
 		Uses:       map[*ast.Ident]types.Object{},
@@ -36,6 +38,7 @@ func Check(src, target string, facets *beagle.Facets) (*Pass, error) {
 	if p.Pkg, err = conf.Check(f.Name.Name, p.Fset, []*ast.File{f}, p.Info); err != nil {
 		return nil, err
 	}
+	// Find the target.
 	for d := range Nodes[*ast.FuncDecl](p, nil) {
 		if name := syntax.FuncName(p.Info.Defs[d.Name].(*types.Func)); p.Func == nil &&
 			(target == "" || target == name) {

@@ -98,7 +98,7 @@ func (a *effectsVisitor) visit(n ast.Node) bool {
 	case *ast.SelectorExpr:
 		a.selector(n)
 	case *ast.Ident:
-		if v, ok := a.p.Info.Uses[n].(*types.Var); ok && a.p.IsGlobal(v) && !a.p.Steady(v) {
+		if v, ok := a.p.Info.Uses[n].(*types.Var); ok && a.p.IsGlobal(v) && !a.p.NeverChanges(v) {
 			a.Reads = true
 		}
 	case *ast.CompositeLit:
@@ -141,7 +141,7 @@ func (a *effectsVisitor) ranges(n *ast.RangeStmt) {
 		case *types.Signature, *types.Chan:
 			a.Effects = Effects{true, true, true, true, a.Jumps}
 		case *types.Slice, *types.Map:
-			a.Reads = a.Reads || !a.p.Steady(a.p.Var(n.X))
+			a.Reads = a.Reads || !a.p.NeverChanges(a.p.Var(n.X))
 		case *types.Pointer:
 			a.Reads, a.Panics = true, a.Panics || n.Value != nil // it may be nil
 		}
@@ -185,24 +185,24 @@ func (a *effectsVisitor) index(n *ast.IndexExpr) {
 	if tv.IsType() || tv.Type == nil {
 		return
 	}
-	steady := a.p.Steady(a.p.Var(n.X))
+	changes := !a.p.NeverChanges(a.p.Var(n.X))
 	switch u := tv.Type.Underlying().(type) {
 	case *types.Signature:
 		return // an instantiation
 	case *types.Array:
 		a.Panics = a.Panics || !a.p.fits(n.Index, u.Len())
-		if v := a.p.Var(n.X); v == nil || a.p.IsGlobal(v) && !a.p.Steady(v) {
+		if v := a.p.Var(n.X); v == nil || a.p.IsGlobal(v) && !a.p.NeverChanges(v) {
 			a.Reads = true
 		}
 		return
 	case *types.Map:
-		a.Reads, a.Panics = a.Reads || !steady, a.Panics || HoldsInterface(u.Key())
+		a.Reads, a.Panics = a.Reads || changes, a.Panics || HoldsInterface(u.Key())
 		return
 	case *types.Basic:
 		a.Panics = true
 		return
 	}
-	a.Reads, a.Panics = a.Reads || !steady, true
+	a.Reads, a.Panics = a.Reads || changes, true
 }
 
 // fits reports whether an index expression is always within n.

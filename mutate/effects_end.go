@@ -37,7 +37,7 @@ func (p *Pass) nears(f *ast.ForStmt, x ast.Expr, op token.Token, limit ast.Expr)
 	if list := p.LenOf(ast.Unparen(x)); list != nil {
 		v = list
 	}
-	if v == nil || p.IsGlobal(v) || !p.stays(limit, f) {
+	if v == nil || p.IsGlobal(v) || !p.keepsValueIn(limit, f) {
 		return false
 	}
 	step := p.onlyStep(f, v)
@@ -58,8 +58,9 @@ func (p *Pass) nears(f *ast.ForStmt, x ast.Expr, op token.Token, limit ast.Expr)
 	return shrinks && (p.isAbove(op, limit) || op == token.NEQ && p.IsInt(limit, 0) && unsigned)
 }
 
-// stays reports whether a loop leaves the value of an expression as it is, apart from memory.
-func (p *Pass) stays(e ast.Expr, loop ast.Node) bool {
+// keepsValueIn reports whether a loop leaves the value of an expression as it is, apart from
+// memory.
+func (p *Pass) keepsValueIn(e ast.Expr, loop ast.Node) bool {
 	for id := range Nodes[*ast.Ident](p, e) {
 		if v, ok := p.Info.Uses[id].(*types.Var); ok && p.Reassigned(v, loop) {
 			return false

@@ -19,14 +19,20 @@ var ErrEval = errors.New("cannot be evaluated before it runs")
 
 const evalSteps = 2_000_000
 
+// Values evaluates code of a candidate at rewrite time, as far as [ErrEval] says.
+type Values struct{ p *Pass }
+
+// Values returns what evaluates code of the candidate.
+func (p *Pass) Values() Values { return Values{p} }
+
 // Call evaluates a function of the candidate file.
-func (p *Pass) Call(fn *ast.FuncDecl, args ...Value) (Value, error) {
-	return p.guarded(func(ev *evaluator) Value { return ev.call(fn.Type, fn.Body, map[*types.Var]Value{}, args) })
+func (vs Values) Call(fn *ast.FuncDecl, args ...Value) (Value, error) {
+	return vs.guarded(func(ev *evaluator) Value { return ev.call(fn.Type, fn.Body, map[*types.Var]Value{}, args) })
 }
 
 // Eval evaluates an expression with given values for some variables.
-func (p *Pass) Eval(e ast.Expr, env map[*types.Var]Value) (Value, error) {
-	return p.guarded(func(ev *evaluator) Value {
+func (vs Values) Eval(e ast.Expr, env map[*types.Var]Value) (Value, error) {
+	return vs.guarded(func(ev *evaluator) Value {
 		ev.vars = env
 		return ev.expr(e)
 	})
@@ -34,11 +40,11 @@ func (p *Pass) Eval(e ast.Expr, env map[*types.Var]Value) (Value, error) {
 
 // EvalGlobal evaluates the initialiser of a frozen package-level variable. Rules recognise tables
 // with it, whatever code fills them.
-func (p *Pass) EvalGlobal(v *types.Var) (Value, error) {
-	if !p.Frozen(v) {
+func (vs Values) EvalGlobal(v *types.Var) (Value, error) {
+	if !vs.p.Frozen(v) {
 		return nil, fmt.Errorf("%s may change: %w", v.Name(), ErrEval)
 	}
-	return p.guarded(func(ev *evaluator) Value { return ev.global(v) })
+	return vs.guarded(func(ev *evaluator) Value { return ev.global(v) })
 }
 
 type globalValue struct {
@@ -57,8 +63,8 @@ type evaluator struct {
 
 type evalFailure struct{ what string }
 
-func (p *Pass) guarded(f func(*evaluator) Value) (v Value, err error) {
-	ev := &evaluator{p: p, vars: map[*types.Var]Value{}}
+func (vs Values) guarded(f func(*evaluator) Value) (v Value, err error) {
+	ev := &evaluator{p: vs.p, vars: map[*types.Var]Value{}}
 	defer func() {
 		switch e := recover().(type) {
 		case nil:
@@ -214,6 +220,7 @@ func (ev *evaluator) fit(v Value, t types.Type) Value {
 	if !ok {
 		return v
 	}
+	// Only integers wrap: take the bits of one, whatever its sign.
 	var bits uint64
 	switch n := v.(type) {
 	case int64:
@@ -223,6 +230,7 @@ func (ev *evaluator) fit(v Value, t types.Type) Value {
 	default:
 		return v
 	}
+	// Cut them to the type's width. int and uint have 64 bits here.
 	switch b.Kind() {
 	case types.Int, types.Int64, types.UntypedInt, types.UntypedRune:
 		return int64(bits)
@@ -268,7 +276,7 @@ func (ev *evaluator) expr(e ast.Expr) Value {
 		return ev.byte
 	}
 	if tv := ev.p.Info.Types[e]; tv.Value != nil {
-		if !ev.p.Portable(e) {
+		if !ev.p.Values().Portable(e) {
 			ev.fail(e)
 		}
 		return ev.constant(tv.Value, tv.Type)

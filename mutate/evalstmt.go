@@ -166,6 +166,7 @@ func (ev *evaluator) slice(e *ast.SliceExpr) Value {
 	if e.Slice3 {
 		ev.fail(e)
 	}
+	// Without bounds, a part is the whole.
 	x := ev.expr(e.X)
 	lo, hi := 0, 0
 	switch x := x.(type) {
@@ -180,6 +181,7 @@ func (ev *evaluator) slice(e *ast.SliceExpr) Value {
 	if e.Low != nil {
 		lo = ev.index(e.Low)
 	}
+	// Bounds out of range would panic, and spare capacity has no value here.
 	switch x := x.(type) {
 	case string:
 		if lo <= hi && hi <= len(x) {
@@ -195,6 +197,7 @@ func (ev *evaluator) slice(e *ast.SliceExpr) Value {
 }
 
 func (ev *evaluator) composite(e *ast.CompositeLit) Value {
+	// Find the type of the elements, and for an array their number.
 	var elem types.Type
 	n := int64(-1)
 	switch u := ev.p.Info.TypeOf(e).Underlying().(type) {
@@ -209,6 +212,7 @@ func (ev *evaluator) composite(e *ast.CompositeLit) Value {
 	if n > 1<<16 {
 		ev.fail(e)
 	}
+	// Evaluate the elements. A key says where the next ones stand, and a gap holds zeros.
 	at := 0
 	for _, x := range e.Elts {
 		if kv, ok := x.(*ast.KeyValueExpr); ok {
@@ -223,6 +227,7 @@ func (ev *evaluator) composite(e *ast.CompositeLit) Value {
 		list[at] = ev.fit(ev.expr(x), elem)
 		at++
 	}
+	// The rest of an array is zero.
 	for int64(len(list)) < n {
 		list = append(list, ev.zero(elem))
 	}

@@ -323,9 +323,7 @@ func inUse() uint64 {
 func (p *Pass) during(c *call) *Pass {
 	return &Pass{
 		Src: p.Src, Fset: p.Fset, File: p.File, Pkg: p.Pkg, Info: p.Info, Func: p.Func,
-		Target: p.Target, Facets: p.Facets, Weight: p.Weight, Guard: p.Guard,
-		Unchanged: p.Unchanged, Cold: p.Cold, Entries: p.Entries, Elsewhere: p.Elsewhere,
-		whole: p.base(), call: c,
+		Background: p.Background, whole: p.base(), call: c,
 	}
 }
 

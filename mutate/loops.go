@@ -76,7 +76,7 @@ func (p *Pass) LengthOf(e ast.Expr) *types.Var {
 		}
 		s := p.LenOf(as.Rhs[0])
 		if s != nil && !p.Assigned(n, p.FuncOf(as)) && !p.Reassigned(s, p.FuncOf(as)) &&
-			(!p.IsGlobal(s) || p.Steady(s)) { // else any function may give it another value
+			(!p.IsGlobal(s) || p.NeverChanges(s)) { // else any function may give it another value
 			return s
 		}
 	}
@@ -99,9 +99,9 @@ func (p *Pass) Reassigned(v *types.Var, root ast.Node) bool {
 }
 
 // reassignedFromAfar reports whether code may give v another value while a loop runs that does not
-// assign it: through a pointer, or by a call of a function that does.
+// assign it: through a pointer, or by calling a function that assigns it.
 func (p *Pass) reassignedFromAfar(v *types.Var, loop ast.Node) bool {
-	if p.Steady(v) {
+	if p.NeverChanges(v) {
 		return false
 	}
 	shared := p.IsGlobal(v)

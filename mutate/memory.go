@@ -20,9 +20,9 @@ func (p *Pass) Frozen(v *types.Var) bool {
 	return !p.Assigned(v, p.File) && !p.shared(v)
 }
 
-// Steady reports whether a package-level variable, with its elements, always has the value of its
-// initialiser, which may stand in another file than the candidate's.
-func (p *Pass) Steady(v *types.Var) bool {
+// NeverChanges reports whether a package-level variable, with its elements, always has the value of
+// its initialiser, which may stand in another file than the candidate's.
+func (p *Pass) NeverChanges(v *types.Var) bool {
 	if !p.IsGlobal(v) || v.Pkg() != p.Pkg {
 		return false
 	}
@@ -150,6 +150,7 @@ func (p *Pass) Initialiser(v *types.Var) ast.Expr {
 // keepsToOwn reports whether a slice declared below root only ever holds memory made for it. A copy
 // of another slice shares that slice's memory.
 func (p *Pass) keepsToOwn(v *types.Var, root ast.Node) bool {
+	// gets asks about one value that an assignment or a declaration gives to v.
 	declared, own := false, true
 	gets := func(to ast.Expr, from func() ast.Expr) {
 		id, ok := ast.Unparen(to).(*ast.Ident)
@@ -161,6 +162,7 @@ func (p *Pass) keepsToOwn(v *types.Var, root ast.Node) bool {
 	}
 	ast.Inspect(root, func(n ast.Node) bool {
 		switch n := n.(type) {
+		// Each value that v gets must be its own memory. Several may come from one call.
 		case *ast.AssignStmt:
 			for i, l := range n.Lhs {
 				gets(l, func() ast.Expr { return n.Rhs[min(i, len(n.Rhs)-1)] })
@@ -173,6 +175,7 @@ func (p *Pass) keepsToOwn(v *types.Var, root ast.Node) bool {
 				}
 				gets(l, func() ast.Expr { return n.Values[min(i, len(n.Values)-1)] })
 			}
+		// A range gives v memory of another slice, and by an address other code may do so.
 		case *ast.RangeStmt:
 			own = own && (n.Value == nil || p.Var(n.Value) != v)
 		case *ast.UnaryExpr:

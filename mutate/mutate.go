@@ -13,13 +13,11 @@ import (
 
 // A Mutator is one kind of rewrite. It is a value in a slice: a new one needs a file and an entry.
 type Mutator struct {
-	Name   string // short, kebab-case: "unsigned-index"
-	Doc    string // one sentence for maintainers, then why it pays and when it is legal
-	Before string // Go code, for documentation and prompts
-	After  string // the same after the rewrite
-	// Shown returns Before and After of a rule that has to make them; nil if they are above.
-	Shown func() (before, after string)
-	Class beagle.Class // the legality class, which decides the mandatory checks
+	Name string // short, kebab-case: "unsigned-index"
+	Doc  string // one sentence for maintainers, then why it pays and when it is legal
+	// Example returns Go code before and after the rewrite, for readers.
+	Example func() (before, after string)
+	Class   beagle.Class // the legality class, which decides the mandatory checks
 	// Gain is the expected gain as a factor on the site's share of the time, before any
 	// measurement; 1.1 if unknown.
 	Gain float64
@@ -35,12 +33,9 @@ type Mutator struct {
 	Rewrite func(*Pass, Site, Param) ([]Edit, error)
 }
 
-// Code returns the code that shows the rewrite: Before and After.
-func (m *Mutator) Code() (before, after string) {
-	if m.Shown != nil {
-		return m.Shown()
-	}
-	return m.Before, m.After
+// Shows makes the Example of a mutator from its two texts.
+func Shows(before, after string) func() (string, string) {
+	return func() (string, string) { return before, after }
 }
 
 // A Site is a place where a mutator applies.
@@ -63,16 +58,9 @@ type Edit struct {
 	New        string
 }
 
-// A Pass is all that a mutator sees of a candidate: its source, its types, its profile, and facts
-// about the target's inputs. A Pass is read-only.
-type Pass struct {
-	Src  []byte // the candidate file
-	Fset *token.FileSet
-	File *ast.File
-	Pkg  *types.Package // the whole package, including the candidate's declarations
-	Info *types.Info    // for File only
-	Func *ast.FuncDecl  // the target's declaration in File
-
+// A Background is what a search knows beyond the text of a candidate: the target, its inputs, its
+// profile, and the rest of its package.
+type Background struct {
 	Target *beagle.Target
 	Facets *beagle.Facets         // of the training corpus; never nil
 	Weight func(ast.Node) float64 // share of the profile on the node's lines, 0 to 1; never nil
@@ -94,6 +82,19 @@ type Pass struct {
 	Elsewhere func(name string) *Pass
 
 	Guard *Guard // bounds the calls of mutators; nil bounds nothing
+}
+
+// A Pass is all that a mutator sees of a candidate: its source, its types, its profile, and facts
+// about the target's inputs. A Pass is read-only.
+type Pass struct {
+	Src  []byte // the candidate file
+	Fset *token.FileSet
+	File *ast.File
+	Pkg  *types.Package // the whole package, including the candidate's declarations
+	Info *types.Info    // for File only
+	Func *ast.FuncDecl  // the target's declaration in File
+
+	Background
 
 	once  sync.Once // guards index, which the first question makes
 	index *index

@@ -242,7 +242,7 @@ func unknown(s string) string { return s + string(rune(len(s))) }
 		{"class", []Value{uint64('-')}, int64(-1)}, {"wrap", []Value{int64(100)}, int64(-56)}, {"not", []Value{uint64(1)}, uint64(254)},
 		{"fib", []Value{int64(15)}, int64(610)},
 	} {
-		got, err := p.Call(fn(p, c.name), c.args...)
+		got, err := p.Values().Call(fn(p, c.name), c.args...)
 		if err != nil || got != c.want {
 			t.Errorf("%s(%v) = %v, %v, want %v", c.name, c.args, got, err, c.want)
 		}
@@ -252,11 +252,11 @@ func unknown(s string) string { return s + string(rune(len(s))) }
 		if name == "endless" {
 			args = nil
 		}
-		if _, err := p.Call(fn(p, name), args...); !errors.Is(err, ErrEval) {
+		if _, err := p.Values().Call(fn(p, name), args...); !errors.Is(err, ErrEval) {
 			t.Errorf("%s: error %v, want %v", name, err, ErrEval)
 		}
 	}
-	if v, err := p.EvalGlobal(p.Pkg.Scope().Lookup("table").(*types.Var)); err != nil ||
+	if v, err := p.Values().EvalGlobal(p.Pkg.Scope().Lookup("table").(*types.Var)); err != nil ||
 		v.([]Value)[8] != uint64(0x0edb8832) {
 		t.Errorf("table: %v", err)
 	}
@@ -377,10 +377,10 @@ var table = func() (t [2]int) {
 	return t
 }()
 `)
-	if v, err := p.Call(fn(p, "deep"), int64(59)); err != nil || v != int64(7) {
+	if v, err := p.Values().Call(fn(p, "deep"), int64(59)); err != nil || v != int64(7) {
 		t.Errorf("%v, %v", v, err)
 	}
-	if v, err := p.EvalGlobal(p.Pkg.Scope().Lookup("table").(*types.Var)); err != nil {
+	if v, err := p.Values().EvalGlobal(p.Pkg.Scope().Lookup("table").(*types.Var)); err != nil {
 		t.Errorf("%v, %v", v, err)
 	}
 }

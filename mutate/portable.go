@@ -12,21 +12,21 @@ import (
 // Portable reports whether a constant expression has the same value on all systems, so that code
 // may hold the value in its place. It consists of literals, of constants that the candidate
 // declares so, and of those of the standard library that depend on no system.
-func (p *Pass) Portable(e ast.Expr) bool {
+func (vs Values) Portable(e ast.Expr) bool {
 	if _, literal := e.(*ast.BasicLit); literal {
 		return true
 	}
-	return p.Once(portableKey{e}, func() any { return p.portable(e) }).(bool)
+	return vs.p.Once(portableKey{e}, func() any { return vs.portable(e) }).(bool)
 }
 
 // portableKey is the key of a constant expression in Once: rules ask for each of 256 bytes.
 type portableKey struct{ e ast.Expr }
 
-func (p *Pass) portable(e ast.Expr) bool {
-	for id := range Nodes[*ast.Ident](p, e) {
-		switch obj := p.Info.Uses[id].(type) {
+func (vs Values) portable(e ast.Expr) bool {
+	for id := range Nodes[*ast.Ident](vs.p, e) {
+		switch obj := vs.p.Info.Uses[id].(type) {
 		case *types.Const:
-			if obj.Pkg() != nil && !p.portableConst(obj) {
+			if obj.Pkg() != nil && !vs.portableConst(obj) {
 				return false
 			}
 		case *types.Builtin:
@@ -35,8 +35,8 @@ func (p *Pass) portable(e ast.Expr) bool {
 			}
 		}
 	}
-	for u := range Nodes[*ast.UnaryExpr](p, e) {
-		switch p.Basic(u) {
+	for u := range Nodes[*ast.UnaryExpr](vs.p, e) {
+		switch vs.p.Basic(u) {
 		case types.Uint, types.Uintptr:
 			if u.Op == token.XOR {
 				return false // all ones
@@ -52,19 +52,19 @@ var systems = map[string][]string{
 	"os": nil, "path/filepath": nil, "runtime": nil, "syscall": nil,
 }
 
-func (p *Pass) portableConst(c *types.Const) bool {
-	if c.Pkg() != p.Pkg {
+func (vs Values) portableConst(c *types.Const) bool {
+	if c.Pkg() != vs.p.Pkg {
 		names, listed := systems[c.Pkg().Path()]
 		return symbol.Standard(c.Pkg().Path()) && !(listed && (names == nil || slices.Contains(names, c.Name())))
 	}
 	var values []ast.Expr // a part of a group without values repeats those before it
-	for spec := range Nodes[*ast.ValueSpec](p, nil) {
+	for spec := range Nodes[*ast.ValueSpec](vs.p, nil) {
 		if len(spec.Values) > 0 {
 			values = spec.Values
 		}
 		for i, id := range spec.Names {
-			if p.Info.Defs[id] == c {
-				return i < len(values) && p.Portable(values[i])
+			if vs.p.Info.Defs[id] == c {
+				return i < len(values) && vs.Portable(values[i])
 			}
 		}
 	}

@@ -225,7 +225,7 @@ func (r *recall) count(p *packages.Package) {
 			r.functions++
 			r.ask(&mutate.Pass{
 				Src: src, Fset: p.Fset, File: uses.candidate(f, fn), Pkg: p.Types, Info: p.TypesInfo, Func: fn,
-				Guard: new(mutate.Guard), Unchanged: unchanged, Elsewhere: others,
+				Background: mutate.Background{Guard: new(mutate.Guard), Unchanged: unchanged, Elsewhere: others},
 			})
 		}
 	}
@@ -251,7 +251,8 @@ func elsewhere(p *packages.Package, unchanged map[string]bool) func(string) *mut
 			}
 			if obj, ok := p.TypesInfo.Defs[fn.Name].(*types.Func); ok {
 				declared[syntax.FuncName(obj)] = &mutate.Pass{
-					Fset: p.Fset, File: f, Pkg: p.Types, Info: p.TypesInfo, Func: fn, Unchanged: unchanged,
+					Fset: p.Fset, File: f, Pkg: p.Types, Info: p.TypesInfo, Func: fn,
+					Background: mutate.Background{Unchanged: unchanged},
 				}
 			}
 		}

@@ -185,19 +185,24 @@ func passOf(u *source.Unit) (*mutate.Pass, error) {
 	}
 	return &mutate.Pass{
 		Src: []byte(f.Src), Fset: f.Fset, File: f.AST, Pkg: f.Types, Info: f.Info, Func: f.Func,
-		Target: &u.Target, Facets: favourable(&u.Target), Guard: new(mutate.Guard),
-		Weight: func(ast.Node) float64 { return 1 }, Unchanged: u.Package.Unchanged(),
-		Elsewhere: func(name string) *mutate.Pass {
-			f := u.Package.Original(name)
-			if f == nil {
-				return nil
-			}
-			return mutate.InPlace(&mutate.Pass{
-				Src: []byte(f.Src), Fset: f.Fset, File: f.AST, Pkg: f.Types, Info: f.Info, Func: f.Func,
-				Unchanged: u.Package.Unchanged(),
-			})
+		Background: mutate.Background{
+			Target: &u.Target, Facets: favourable(&u.Target), Guard: new(mutate.Guard),
+			Weight: func(ast.Node) float64 { return 1 }, Unchanged: u.Package.Unchanged(),
+			Elsewhere: func(name string) *mutate.Pass { return originalPass(u, name) },
 		},
 	}, nil
+}
+
+// originalPass returns the rules' view of another function of the package, or nil.
+func originalPass(u *source.Unit, name string) *mutate.Pass {
+	f := u.Package.Original(name)
+	if f == nil {
+		return nil
+	}
+	return mutate.InPlace(&mutate.Pass{
+		Src: []byte(f.Src), Fset: f.Fset, File: f.AST, Pkg: f.Types, Info: f.Info, Func: f.Func,
+		Background: mutate.Background{Unchanged: u.Package.Unchanged()},
+	})
 }
 
 // ask lists the versions that the rules make of a function, and the refusals. The policy reads each

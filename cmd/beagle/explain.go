@@ -92,7 +92,7 @@ func runExplain(_ context.Context, c *command, args []string, std stdio) (int, e
 	case *asJSON:
 		docs, here := make([]ruleDoc, len(chosen)), rules.MeasuredHere()
 		for i, m := range chosen {
-			before, after := m.Code()
+			before, after := m.Example()
 			docs[i] = ruleDoc{Name: m.Name, Doc: m.Doc, Class: m.Class, Before: before, After: after,
 				Off: isOff(m), Stays: rules.Reason(m.Name)}
 			if r, ok := rules.RecallOf(m.Name); ok {
@@ -176,7 +176,7 @@ func explainRule(w io.Writer, m *mutate.Mutator) {
 		fmt.Fprintln(w, "It stays on:", reason)
 	}
 	// Print the rewrite itself.
-	before, after := m.Code()
+	before, after := m.Example()
 	for _, part := range []struct{ title, code string }{{"Before", before}, {"After", after}} {
 		if part.code != "" {
 			fmt.Fprintf(w, "\n%s:\n\n\t%s\n", part.title,

@@ -132,8 +132,10 @@ func (w *workbench) passOf(c beagle.Candidate, src string, copies []string) (*mu
 	}
 	p := &mutate.Pass{
 		Src: []byte(f.Src), Fset: f.Fset, File: f.AST, Pkg: f.Types, Info: f.Info, Func: f.Func,
-		Target: &w.unit.Target, Facets: w.facets, Guard: w.guard, Unchanged: w.unit.Package.Unchanged(),
-		Entries: w.unit.Scope.Entries(), Elsewhere: w.elsewhere,
+		Background: mutate.Background{
+			Target: &w.unit.Target, Facets: w.facets, Guard: w.guard, Unchanged: w.unit.Package.Unchanged(),
+			Entries: w.unit.Scope.Entries(), Elsewhere: w.elsewhere,
+		},
 	}
 	v := w.sharesOf(c, f, copies)
 	p.Weight, p.Cold = v.weight, v.cold
@@ -149,7 +151,7 @@ func (w *workbench) elsewhere(name string) *mutate.Pass {
 		if f := w.unit.Package.Original(name); f != nil {
 			p = mutate.InPlace(&mutate.Pass{
 				Src: []byte(f.Src), Fset: f.Fset, File: f.AST, Pkg: f.Types, Info: f.Info, Func: f.Func,
-				Guard: w.guard, Unchanged: w.unit.Package.Unchanged(),
+				Background: mutate.Background{Guard: w.guard, Unchanged: w.unit.Package.Unchanged()},
 			})
 		}
 		if w.others == nil {

@@ -52,7 +52,7 @@ func (s *side) codeStmt(st ast.Stmt) (*types.Var, []ast.Expr) {
 
 // code makes a parameter stand for statements or an expression. These may use variables of Before
 // only through the arguments, as the function in Before can.
-func (m *Match) code(obj *types.Var, args []ast.Expr, stmts []ast.Stmt, e ast.Expr) bool {
+func (m *matcher) code(obj *types.Var, args []ast.Expr, stmts []ast.Stmt, e ast.Expr) bool {
 	if !m.pair.mayLeave(obj.Name()) && facts.Leaves(m.Pass, stmts) {
 		return false
 	}
@@ -61,7 +61,7 @@ func (m *Match) code(obj *types.Var, args []ast.Expr, stmts []ast.Stmt, e ast.Ex
 
 // withArguments makes the parameters in arguments stand for parts of an expression of the code, if
 // nothing has bound them yet.
-func (m *Match) withArguments(args []ast.Expr, e ast.Expr, then func() bool) bool {
+func (m *matcher) withArguments(args []ast.Expr, e ast.Expr, then func() bool) bool {
 	for _, a := range args {
 		// An argument that is bound already must be found, not chosen.
 		if e == nil || m.frozen || m.bound(a) {
@@ -80,7 +80,7 @@ func (m *Match) withArguments(args []ast.Expr, e ast.Expr, then func() bool) boo
 }
 
 // asSpelled matches an expression whose text the code keeps: names in it stay.
-func (m *Match) asSpelled(pat, e ast.Expr) bool {
+func (m *matcher) asSpelled(pat, e ast.Expr) bool {
 	old := m.spelled
 	m.spelled = true
 	defer func() { m.spelled = old }()
@@ -88,7 +88,7 @@ func (m *Match) asSpelled(pat, e ast.Expr) bool {
 }
 
 // bound reports whether all parameters in an expression of Before stand for something.
-func (m *Match) bound(e ast.Expr) bool {
+func (m *matcher) bound(e ast.Expr) bool {
 	for id := range nodesOf[*ast.Ident](e) {
 		obj, ok := m.pair.rule.obj(id).(*types.Var)
 		if ok && m.pair.before.params[obj] != nil && m.exprs[id.Name] == nil && m.places[id.Name] == nil {
@@ -99,13 +99,13 @@ func (m *Match) bound(e ast.Expr) bool {
 }
 
 // codeLeaving is code for statements that end in a return, the only one among them.
-func (m *Match) codeLeaving(obj *types.Var, args []ast.Expr, stmts []ast.Stmt) bool {
+func (m *matcher) codeLeaving(obj *types.Var, args []ast.Expr, stmts []ast.Stmt) bool {
 	return !facts.Leaves(m.Pass, stmts[:len(stmts)-1]) && m.take(obj, &block{args: args, stmts: stmts})
 }
 
 // take binds code to a parameter of a function type, or compares it with the code that the
 // parameter has already.
-func (m *Match) take(obj *types.Var, b *block) bool {
+func (m *matcher) take(obj *types.Var, b *block) bool {
 	args, stmts, e := b.args, b.stmts, b.expr
 	if old := m.blocks[obj.Name()]; old != nil {
 		return m.blockText(old, old.args, marks) == m.blockText(b, args, marks)
@@ -132,7 +132,7 @@ func (m *Match) take(obj *types.Var, b *block) bool {
 			return false
 		}
 	}
-	set(m, m.blocks, obj.Name(), b)
+	set(&m.bindings, m.blocks, obj.Name(), b)
 	return true
 }
 
@@ -258,7 +258,7 @@ func (b *block) nodes() []ast.Node {
 }
 
 // ownNamesStay reports whether variables that the statements declare are not used after them.
-func (m *Match) ownNamesStay(stmts []ast.Stmt) bool {
+func (m *matcher) ownNamesStay(stmts []ast.Stmt) bool {
 	if len(stmts) == 0 {
 		return true
 	}
@@ -298,7 +298,7 @@ func nodesOf[N ast.Node](root ast.Node) func(func(N) bool) {
 
 // usesOnly reports whether code mentions the variables of Before in the arguments only. It may
 // assign an argument that is passed by its address, or a variable that nothing else reads.
-func (m *Match) usesOnly(name string, args []ast.Expr, n ast.Node) bool {
+func (m *matcher) usesOnly(name string, args []ast.Expr, n ast.Node) bool {
 	ok := true
 	m.eachUse(args, n, func(k int, e ast.Expr) {
 		// Reading an argument is always allowed: After has it too.
@@ -326,7 +326,7 @@ func (m *Match) usesOnly(name string, args []ast.Expr, n ast.Node) bool {
 }
 
 // runsLater reports whether an expression stands in a function literal of a piece of code.
-func (m *Match) runsLater(e ast.Expr, code ast.Node) bool {
+func (m *matcher) runsLater(e ast.Expr, code ast.Node) bool {
 	for _, up := range m.Pass.Path(e) {
 		if _, literal := up.(*ast.FuncLit); literal {
 			return true
@@ -353,18 +353,9 @@ func (p *compiledPair) argumentIsName(name string, k int) bool {
 	return true
 }
 
-func (m *Match) isPlace(v *types.Var) bool {
-	for _, w := range m.places {
-		if w == v {
-			return true
-		}
-	}
-	return false
-}
-
 // eachUse calls use for every part of code that an argument stands for, and other for every name
 // outside these.
-func (m *Match) eachUse(args []ast.Expr, n ast.Node, use func(int, ast.Expr), other func(*ast.Ident)) {
+func (m *matcher) eachUse(args []ast.Expr, n ast.Node, use func(int, ast.Expr), other func(*ast.Ident)) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		e, ok := n.(ast.Expr)
 		if !ok {
@@ -383,7 +374,7 @@ func (m *Match) eachUse(args []ast.Expr, n ast.Node, use func(int, ast.Expr), ot
 }
 
 // argument returns which argument an expression of the code is, or -1.
-func (m *Match) argument(args []ast.Expr, e ast.Expr) int {
+func (m *matcher) argument(args []ast.Expr, e ast.Expr) int {
 	// Nothing may be bound by asking.
 	old := m.frozen
 	m.frozen = true
@@ -404,7 +395,7 @@ func (m *Match) argument(args []ast.Expr, e ast.Expr) int {
 func marks(k int, _ ast.Expr) string { return "\x00" + strconv.Itoa(k) }
 
 // blockText writes code with other texts for the arguments.
-func (m *Match) blockText(b *block, args []ast.Expr, text func(k int, at ast.Expr) string) string {
+func (m *matcher) blockText(b *block, args []ast.Expr, text func(k int, at ast.Expr) string) string {
 	// Arguments become other texts, and matches within the code become what they are rewritten to.
 	sub := func(n ast.Node) (string, bool) {
 		if e, ok := n.(ast.Expr); ok {

@@ -79,9 +79,9 @@ func (w *writer) keptRole(e ast.Expr) (l *facts.Loop, value bool) {
 }
 
 // sameLoop reports whether an argument of Before is a variable of the loop.
-func (m *Match) sameLoop(arg ast.Expr, l *facts.Loop) bool {
+func (w *writer) sameLoop(arg ast.Expr, l *facts.Loop) bool {
 	id, ok := arg.(*ast.Ident)
-	return ok && m.loops[m.pair.rule.obj(id)].loop == l
+	return ok && w.m.loops[w.m.pair.rule.obj(id)].loop == l
 }
 
 // headName returns the name of a variable in a kept head.
@@ -138,7 +138,7 @@ func (w *writer) constantRune(e ast.Expr) (rune, bool) {
 	}
 	// The code's own type checker knows its value, however it is spelled.
 	v := w.m.Pass.Info.Types[w.m.exprs[id.Name]].Value
-	if v == nil || v.Kind() != constant.Int || !w.m.Pass.Portable(w.m.exprs[id.Name]) {
+	if v == nil || v.Kind() != constant.Int || !w.m.Pass.Values().Portable(w.m.exprs[id.Name]) {
 		return 0, false
 	}
 	n, exact := constant.Int64Val(v)
@@ -188,7 +188,7 @@ func (w *writer) constantByte(ix *ast.IndexExpr) (string, bool) {
 		return "", false
 	}
 	v := w.m.Pass.Info.Types[e].Value
-	if v == nil || v.Kind() != constant.String || !w.m.Pass.Portable(e) {
+	if v == nil || v.Kind() != constant.String || !w.m.Pass.Values().Portable(e) {
 		return "", false
 	}
 	s := constant.StringVal(v)
@@ -256,9 +256,9 @@ func (w *writer) code(name string, call *ast.CallExpr) string {
 	w.capture(b, call.Args)
 	w.uses = before // an argument counts where the code uses it
 	// Each argument is put in wherever the code uses the parameter, and counted as often.
-	text := w.m.blockText(b, b.args, func(k int, at ast.Expr) string {
+	text := w.blockText(b, func(k int, at ast.Expr) string {
 		if l, value := w.keptRole(call.Args[k]); l != nil {
-			if w.m.sameLoop(b.args[k], l) {
+			if w.sameLoop(b.args[k], l) {
 				return w.m.Pass.Text(at)
 			}
 			return w.headName(l, value)
@@ -279,25 +279,31 @@ func (w *writer) code(name string, call *ast.CallExpr) string {
 	case b.expr == nil && w.clash(name, b):
 		return "{\n" + text + "\n}"
 	}
-	return w.m.commentAbove(b) + text
+	return w.commentAbove(b) + text
 }
 
 // commentAbove returns the comment above the matched statement that holds code, if it is not the
 // first one, whose comment stays where it is.
-func (m *Match) commentAbove(b *block) string {
+func (w *writer) commentAbove(b *block) string {
 	if len(b.stmts) == 0 {
 		return ""
 	}
-	for i, s := range m.list {
+	for i, s := range w.m.list {
 		// The comment above the first statement is outside of what is replaced.
 		if i == 0 || !facts.Inside(b.stmts[0], s) {
 			continue
 		}
-		if text := strings.TrimSpace(m.Pass.Between(m.list[i-1].End(), s.Pos())); strings.HasPrefix(text, "//") {
+		if text := strings.TrimSpace(w.m.Pass.Between(w.m.list[i-1].End(), s.Pos())); strings.HasPrefix(text, "//") {
 			return text + "\n"
 		}
 	}
 	return ""
+}
+
+// blockText writes code with other texts for its arguments.
+func (w *writer) blockText(b *block, text func(k int, at ast.Expr) string) string {
+	m := &matcher{Match: w.m}
+	return m.blockText(b, b.args, text)
 }
 
 // literal writes a parameter of a function type as a value: a function literal with the code.
@@ -316,7 +322,7 @@ func (w *writer) literal(obj *types.Var, b *block) string {
 		params = append(params, name+" "+w.exampleType(v.Type()))
 		i++
 	}
-	text := w.m.blockText(b, b.args, func(k int, _ ast.Expr) string { return names[k] })
+	text := w.blockText(b, func(k int, _ ast.Expr) string { return names[k] })
 	if b.expr != nil {
 		return "func(" + strings.Join(params, ", ") + ") " + w.exampleType(sig.Results().At(0).Type()) +
 			" { return " + text + " }"

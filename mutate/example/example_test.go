@@ -341,7 +341,7 @@ func TestMistakes(t *testing.T) {
 			}()
 			one := func(x int) int { return x }
 			pairs := []example.Pair{{Before: one, After: one}}
-			example.Rule{Name: test.name, Source: test.source, Pairs: pairs}.Mutator().Code()
+			example.Rule{Name: test.name, Source: test.source, Pairs: pairs}.Mutator().Example()
 		})
 	}
 }

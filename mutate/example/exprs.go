@@ -10,7 +10,7 @@ import (
 )
 
 // expr reports whether code matches an expression of Before. It may bind parameters and variables.
-func (m *Match) expr(pat, e ast.Expr) bool {
+func (m *matcher) expr(pat, e ast.Expr) bool {
 	pat, e = ast.Unparen(pat), ast.Unparen(e)
 	// Constants are compared by value and types by unification, whatever their spelling.
 	info := m.pair.rule.info
@@ -22,7 +22,7 @@ func (m *Match) expr(pat, e ast.Expr) bool {
 	}
 	// A variable that only names a value is as good as the value.
 	if d, ok := m.nameOf(pat, e); ok {
-		set(m, m.named, d.Var, d)
+		set(&m.bindings, m.named, d.Var, d)
 		e = ast.Unparen(d.Value)
 	}
 	// All else matches by its form, part by part.
@@ -63,7 +63,7 @@ func (m *Match) expr(pat, e ast.Expr) bool {
 
 // nameOf returns the declaration of a variable that stands where Before has a call, an element or a
 // part, if the variable is only a name for that value.
-func (m *Match) nameOf(pat, e ast.Expr) (d facts.Declaration, ok bool) {
+func (m *matcher) nameOf(pat, e ast.Expr) (d facts.Declaration, ok bool) {
 	id, isName := e.(*ast.Ident)
 	if !isName || m.frozen || m.spelled {
 		return d, false
@@ -98,7 +98,7 @@ func sameConstant(a, b constant.Value) bool {
 	return a.Kind() == b.Kind() && a.Kind() != constant.Unknown && constant.Compare(a, token.EQL, b)
 }
 
-func (m *Match) optional(pat, e ast.Expr) bool {
+func (m *matcher) optional(pat, e ast.Expr) bool {
 	if pat == nil || e == nil {
 		return pat == nil && e == nil
 	}
@@ -106,7 +106,7 @@ func (m *Match) optional(pat, e ast.Expr) bool {
 }
 
 // low is optional for the lower bound of a slice, where 0 may be left out.
-func (m *Match) low(pat, e ast.Expr) bool {
+func (m *matcher) low(pat, e ast.Expr) bool {
 	if pat == nil && e != nil {
 		return m.Pass.IsInt(e, 0)
 	}
@@ -114,7 +114,7 @@ func (m *Match) low(pat, e ast.Expr) bool {
 }
 
 // exprs2 matches two lists place by place.
-func (m *Match) exprs2(pats, list []ast.Expr) bool {
+func (m *matcher) exprs2(pats, list []ast.Expr) bool {
 	if len(pats) != len(list) {
 		return false
 	}
@@ -128,7 +128,7 @@ func (m *Match) exprs2(pats, list []ast.Expr) bool {
 
 // ident matches a name of Before: one of its own variables, a parameter that is a place or stands
 // for an expression, nil, or a predeclared name.
-func (m *Match) ident(pat *ast.Ident, e ast.Expr) bool {
+func (m *matcher) ident(pat *ast.Ident, e ast.Expr) bool {
 	obj := m.pair.rule.obj(pat)
 	switch obj := obj.(type) {
 	case *types.Var:
@@ -151,7 +151,7 @@ func (m *Match) ident(pat *ast.Ident, e ast.Expr) bool {
 }
 
 // local compares with a variable that Before declares.
-func (m *Match) local(obj *types.Var, e ast.Expr) bool {
+func (m *matcher) local(obj *types.Var, e ast.Expr) bool {
 	if r, ok := m.loops[obj]; ok {
 		if r.value {
 			return r.loop.IsElem(m.Pass, e)
@@ -163,7 +163,7 @@ func (m *Match) local(obj *types.Var, e ast.Expr) bool {
 }
 
 // place binds a parameter that Before assigns to a local variable.
-func (m *Match) place(obj *types.Var, e ast.Expr) bool {
+func (m *matcher) place(obj *types.Var, e ast.Expr) bool {
 	v := m.Pass.Var(e)
 	// The second time it must be the same variable.
 	if old := m.places[obj.Name()]; old != nil {
@@ -179,12 +179,12 @@ func (m *Match) place(obj *types.Var, e ast.Expr) bool {
 			return false
 		}
 	}
-	set(m, m.places, obj.Name(), v)
+	set(&m.bindings, m.places, obj.Name(), v)
 	return true
 }
 
 // bind makes a parameter stand for an expression, or compares with the one that it stands for.
-func (m *Match) bind(obj *types.Var, e ast.Expr) bool {
+func (m *matcher) bind(obj *types.Var, e ast.Expr) bool {
 	if old := m.exprs[obj.Name()]; old != nil {
 		return m.Pass.Same(old, e)
 	}
@@ -192,28 +192,13 @@ func (m *Match) bind(obj *types.Var, e ast.Expr) bool {
 		!m.fits(obj.Type(), m.Pass.Info.TypeOf(e)) || m.mentionsLocal(e) {
 		return false
 	}
-	set(m, m.exprs, obj.Name(), e)
+	set(&m.bindings, m.exprs, obj.Name(), e)
 	return true
-}
-
-// isLocal reports whether a variable of Before stands for v.
-func (m *Match) isLocal(v *types.Var) bool {
-	for _, w := range m.locals {
-		if w == v {
-			return true
-		}
-	}
-	for _, r := range m.loops {
-		if r.loop.Index == v || r.loop.Value == v {
-			return true
-		}
-	}
-	return false
 }
 
 // mentionsLocal reports whether code mentions a variable that Before declares. A parameter cannot
 // stand for such code: outside of the match there is no such variable.
-func (m *Match) mentionsLocal(n ast.Node) bool {
+func (m *matcher) mentionsLocal(n ast.Node) bool {
 	found := false
 	ast.Inspect(n, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok {
@@ -227,7 +212,7 @@ func (m *Match) mentionsLocal(n ast.Node) bool {
 }
 
 // call matches calls of builtins, functions, methods and conversions by their callee.
-func (m *Match) call(pat *ast.CallExpr, e ast.Expr) bool {
+func (m *matcher) call(pat *ast.CallExpr, e ast.Expr) bool {
 	// A call of a parameter stands for code.
 	if obj := m.pair.before.codeOf(pat); obj != nil {
 		return m.code(obj, pat.Args, nil, e)
@@ -254,7 +239,7 @@ func (m *Match) call(pat *ast.CallExpr, e ast.Expr) bool {
 }
 
 // callee matches what a call calls: a type, a builtin, a function of a package, or a method.
-func (m *Match) callee(pat, c *ast.CallExpr) bool {
+func (m *matcher) callee(pat, c *ast.CallExpr) bool {
 	rule, p := m.pair.rule, m.Pass
 	// A conversion has a type where a call has a function.
 	if tv := rule.info.Types[pat.Fun]; tv.IsType() {
@@ -282,7 +267,7 @@ func (m *Match) callee(pat, c *ast.CallExpr) bool {
 
 // method matches the selector of a method call. Go takes a variable's address for a method with a
 // pointer receiver, and so does the match.
-func (m *Match) method(pat *ast.SelectorExpr, fun ast.Expr) bool {
+func (m *matcher) method(pat *ast.SelectorExpr, fun ast.Expr) bool {
 	sel, ok := fun.(*ast.SelectorExpr)
 	if !ok || sel.Sel.Name != pat.Sel.Name {
 		return false
@@ -309,8 +294,8 @@ func (m *Match) method(pat *ast.SelectorExpr, fun ast.Expr) bool {
 		!m.fits(param.Type(), types.NewPointer(m.Pass.Info.TypeOf(sel.X))) || m.mentionsLocal(sel.X) {
 		return false
 	}
-	set(m, m.exprs, param.Name(), sel.X)
-	set(m, m.addressed, param.Name(), true)
+	set(&m.bindings, m.exprs, param.Name(), sel.X)
+	set(&m.bindings, m.addressed, param.Name(), true)
 	return true
 }
 
@@ -324,7 +309,7 @@ func (c *compiled) packageOf(sel *ast.SelectorExpr) *types.Package {
 }
 
 // binary matches an operation in each of its spellings.
-func (m *Match) binary(pat *ast.BinaryExpr, e ast.Expr) bool {
+func (m *matcher) binary(pat *ast.BinaryExpr, e ast.Expr) bool {
 	// x > 0 of a length is x != 0, which is how rules spell it.
 	if b, ok := e.(*ast.BinaryExpr); ok {
 		if op := m.zeroTest(b.Op, b.X, b.Y); op == pat.Op && op != b.Op {
@@ -343,7 +328,7 @@ func (m *Match) binary(pat *ast.BinaryExpr, e ast.Expr) bool {
 
 // zeroTest returns the operator of x == 0 for x <= 0, and that of x != 0 for x > 0, if x is never
 // negative: a length, the index of a loop, or an unsigned number.
-func (m *Match) zeroTest(op token.Token, x, y ast.Expr) token.Token {
+func (m *matcher) zeroTest(op token.Token, x, y ast.Expr) token.Token {
 	if op != token.LEQ && op != token.GTR || !m.Pass.IsInt(y, 0) {
 		return op
 	}
@@ -369,7 +354,7 @@ func (m *Match) zeroTest(op token.Token, x, y ast.Expr) token.Token {
 
 // operands matches two operands in the order of Before, or in the other order if the operator
 // allows that. swapFirst tries the other order first, for a second attempt at the whole match.
-func (m *Match) operands(pat *ast.BinaryExpr, op token.Token, x, y ast.Expr) bool {
+func (m *matcher) operands(pat *ast.BinaryExpr, op token.Token, x, y ast.Expr) bool {
 	straight := func() bool {
 		return op == pat.Op && m.try(func() bool { return m.expr(pat.X, x) && m.expr(pat.Y, y) })
 	}
@@ -389,7 +374,7 @@ func (m *Match) operands(pat *ast.BinaryExpr, op token.Token, x, y ast.Expr) boo
 }
 
 // basic returns the kind of a basic type, 0 for others.
-func (m *Match) basic(e ast.Expr) types.BasicInfo {
+func (m *matcher) basic(e ast.Expr) types.BasicInfo {
 	if t := m.Pass.Info.TypeOf(e); t != nil {
 		if b, ok := t.Underlying().(*types.Basic); ok {
 			return b.Info()
@@ -399,7 +384,7 @@ func (m *Match) basic(e ast.Expr) types.BasicInfo {
 }
 
 // index matches an element. s[i] of a loop through s also matches the loop's value variable.
-func (m *Match) index(pat *ast.IndexExpr, e ast.Expr) bool {
+func (m *matcher) index(pat *ast.IndexExpr, e ast.Expr) bool {
 	if ix, ok := e.(*ast.IndexExpr); ok {
 		return m.expr(pat.X, ix.X) && m.expr(pat.Index, ix.Index)
 	}
@@ -412,13 +397,13 @@ func (m *Match) index(pat *ast.IndexExpr, e ast.Expr) bool {
 }
 
 // literal matches a function literal, whose parameters may have other names.
-func (m *Match) literal(pat, lit *ast.FuncLit) bool {
+func (m *matcher) literal(pat, lit *ast.FuncLit) bool {
 	return m.tuple(pat.Type.Params, lit.Type.Params) && m.tuple(pat.Type.Results, lit.Type.Results) &&
 		m.block(pat.Body, lit.Body)
 }
 
 // tuple matches parameters or results by their number and types, and binds their names.
-func (m *Match) tuple(pat, got *ast.FieldList) bool {
+func (m *matcher) tuple(pat, got *ast.FieldList) bool {
 	a, b := names(pat), names(got)
 	if len(a) != len(b) || pat.NumFields() != got.NumFields() {
 		// Names are bound in order, and _ binds nothing. Where there are no names at all, the types
@@ -456,7 +441,7 @@ func names(list *ast.FieldList) []*ast.Ident {
 }
 
 // declare makes a variable of Before stand for one of the code.
-func (m *Match) declare(obj, v *types.Var) bool {
+func (m *matcher) declare(obj, v *types.Var) bool {
 	if obj == nil || v == nil || m.frozen || m.isLocal(v) {
 		return false
 	}
@@ -466,6 +451,6 @@ func (m *Match) declare(obj, v *types.Var) bool {
 	if obj.Type() != types.Typ[types.Invalid] && !m.unify(obj.Type(), v.Type()) {
 		return false
 	}
-	set(m, m.locals, types.Object(obj), v)
+	set(&m.bindings, m.locals, types.Object(obj), v)
 	return true
 }

@@ -6,162 +6,17 @@ import (
 	"go/token"
 	"go/types"
 	"reflect"
-	"slices"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/facts"
 )
 
-// A use says how often and when a function of a pair evaluates a parameter.
-type use struct {
-	times        int
-	always       bool // at least once, outside conditions, loops, function literals and code
-	inLoop       bool // perhaps several times
-	inFirst      bool // the first time in the first statement, or in an expression
-	behindChange bool // the first time behind a statement that may change memory
-	order        int  // the place of the first time among the parameters
-}
+// legality judges whether the Afters of a Match mean the same in its place.
+type legality struct{ *Match }
 
-// uses finds the use of each parameter.
-func (s *side) uses() map[string]use {
-	out := map[string]use{}
-	ast.Inspect(s.body, func(n ast.Node) bool {
-		id, ok := n.(*ast.Ident)
-		if !ok {
-			return true
-		}
-		// The outputs at the end of an example are no uses.
-		obj, ok := s.rule.obj(id).(*types.Var)
-		if !ok || s.params[obj] == nil || s.inOutputs(id) {
-			return true
-		}
-		// The order of the first uses is that of evaluation. inFirst says that nothing runs before
-		// the parameter is read.
-		u, seen := out[obj.Name()]
-		if !seen {
-			u.order = len(out)
-			first := s.firstRun()
-			u.inFirst = first == nil || id.End() <= s.headEnd(first)
-			u.behindChange = s.changesBefore(id)
-		}
-		// A use under a condition may not happen, and one in a loop happens again.
-		u.times++
-		conditional, loop := s.around(id)
-		u.always = u.always || !conditional
-		u.inLoop = u.inLoop || loop
-		out[obj.Name()] = u
-		return true
-	})
-	return out
-}
-
-// changesBefore reports whether a statement in front of a node may change memory: it assigns more
-// than a variable, or stands for code.
-func (s *side) changesBefore(n ast.Node) bool {
-	for st := range nodesOf[ast.Stmt](s.body) {
-		if st.End() > n.Pos() {
-			continue
-		}
-		if obj, _ := s.codeStmt(st); obj != nil {
-			return true
-		}
-		var targets []ast.Expr
-		switch st := st.(type) {
-		case *ast.AssignStmt:
-			targets = st.Lhs
-		case *ast.IncDecStmt:
-			targets = []ast.Expr{st.X}
-		}
-		for _, l := range targets {
-			if _, plain := l.(*ast.Ident); !plain {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// firstRun returns the first statement that does more than to declare variables without a value.
-func (s *side) firstRun() ast.Stmt {
-	// A declaration without a value does nothing that could be seen.
-	for _, st := range s.list {
-		d, ok := st.(*ast.DeclStmt)
-		if !ok {
-			return st
-		}
-		for _, spec := range d.Decl.(*ast.GenDecl).Specs {
-			if v, ok := spec.(*ast.ValueSpec); ok && len(v.Values) > 0 {
-				return st
-			}
-		}
-	}
-	return nil
-}
-
-// headEnd returns where the part of a statement ends that runs first and once.
-func (s *side) headEnd(st ast.Stmt) token.Pos {
-	// A part that runs later may not run, or may run after a change.
-	switch st := st.(type) {
-	case *ast.RangeStmt:
-		return st.X.End()
-	case *ast.IfStmt:
-		return st.Cond.End()
-	case *ast.ForStmt:
-		if st.Init != nil {
-			return st.Init.End()
-		}
-		return st.Pos()
-	}
-	return st.End()
-}
-
-func (s *side) inOutputs(n ast.Node) bool {
-	for _, e := range s.outputs {
-		if id, ok := e.(*ast.Ident); ok && id == n {
-			return true
-		}
-	}
-	return false
-}
-
-// around reports whether a node of an example runs under a condition, and whether in a loop.
-func (s *side) around(n ast.Node) (conditional, loop bool) {
-	for child, up := n, s.up[n]; up != nil; child, up = up, s.up[up] {
-		switch up := up.(type) {
-		case *ast.CallExpr: // the code may use an argument under a condition, or not at all
-			conditional = conditional || s.codeOf(up) != nil
-		case *ast.BinaryExpr:
-			conditional = conditional || (up.Op == token.LAND || up.Op == token.LOR) && up.Y == child
-		case *ast.IfStmt:
-			conditional = conditional || up.Body == child || up.Else == child
-		case *ast.ForStmt:
-			loop = loop || up.Init != child
-			conditional = conditional || up.Body == child || up.Post == child
-		case *ast.RangeStmt:
-			loop = loop || up.Body == child
-			conditional = conditional || up.Body == child
-		case *ast.CaseClause, *ast.FuncLit:
-			conditional, loop = true, true
-		}
-	}
-	// Code after a statement that may leave runs under a condition.
-	if at := s.statementOf(n); at > 0 {
-		for _, st := range s.list[:at] {
-			for range nodesOf[*ast.ReturnStmt](st) {
-				conditional = true
-			}
-		}
-	}
-	return conditional, loop
-}
-
-func (s *side) statementOf(n ast.Node) int {
-	return slices.IndexFunc(s.list, func(st ast.Stmt) bool { return facts.Inside(n, st) })
-}
-
-// legal reports whether the After means the same in the matched place.
-func (m *Match) legal() bool {
+// holds reports whether the After means the same in the matched place.
+func (m legality) holds() bool {
 	// First come the conditions that hold for every example, and then those that the pair asks for.
 	if !m.constants() || !m.deadBehind() || !m.orderKept() || !m.namesGo() {
 		return false
@@ -182,14 +37,14 @@ func (m *Match) legal() bool {
 		}
 	}
 	// What no example can say, a guard in code decides.
-	if m.pair.Guard != nil && !m.pair.Guard(m) {
+	if m.pair.Guard != nil && !m.pair.Guard(m.Match) {
 		return false
 	}
-	return m.pair.rule.rule.Guard == nil || m.pair.rule.rule.Guard(m)
+	return m.pair.rule.rule.Guard == nil || m.pair.rule.rule.Guard(m.Match)
 }
 
 // mayMove reports whether all Afters may evaluate an expression as they do.
-func (m *Match) mayMove(name string, e ast.Expr) bool {
+func (m legality) mayMove(name string, e ast.Expr) bool {
 	f := m.Pass.Effects(e)
 	b := m.pair.before.used[name]
 	once := b.times == 1 && !b.inLoop && b.inFirst
@@ -220,12 +75,12 @@ func (m *Match) mayMove(name string, e ast.Expr) bool {
 		return !m.Pass.Reassigned(v, region) &&
 			!(facts.Captured.Of(m.Pass)[v] && m.Pass.Assigned(v, m.Pass.FuncOf(region)))
 	}
-	return facts.Steady(m.Pass, e, region)
+	return facts.SameValue(m.Pass, e, region)
 }
 
 // orderKept reports whether expressions with effects keep their place among the others, as far as
 // these notice.
-func (m *Match) orderKept() bool {
+func (m legality) orderKept() bool {
 	// Only effects have an order to keep.
 	for x, ex := range m.exprs {
 		if !m.Pass.Effects(ex).Writes {
@@ -245,7 +100,7 @@ func (m *Match) orderKept() bool {
 }
 
 // orderSame reports whether After evaluates two expressions in the order of the code.
-func (m *Match) orderSame(x, y string) bool {
+func (m legality) orderSame(x, y string) bool {
 	for _, way := range m.pair.ways {
 		a, b := way.used[x], way.used[y]
 		if a.times > 0 && b.times > 0 && (a.order < b.order) != (m.exprs[x].Pos() < m.exprs[y].Pos()) {
@@ -256,7 +111,7 @@ func (m *Match) orderSame(x, y string) bool {
 }
 
 // notices reports whether the value of an expression may depend on effects of others.
-func (m *Match) notices(e ast.Expr) bool {
+func (m legality) notices(e ast.Expr) bool {
 	f := m.Pass.Effects(e)
 	found := f.Writes || f.Reads || f.Panics
 	for id := range nodesOf[*ast.Ident](e) {
@@ -268,51 +123,12 @@ func (m *Match) notices(e ast.Expr) bool {
 
 // flat reports whether an expression has a value that effects of others cannot change: no variable
 // that they may set, and no memory.
-func (m *Match) flat(e ast.Expr) bool {
+func (m legality) flat(e ast.Expr) bool {
 	return facts.IsBasic(m.Pass.Info.TypeOf(e)) && !m.notices(e)
 }
 
-// consumes reports whether a function of a pair has passed a parameter to a function before it
-// evaluates another one. Of all else, Go leaves open whether it comes before a call beside it.
-func (s *side) consumes(name, before string) bool {
-	until := token.NoPos
-	for id := range nodesOf[*ast.Ident](s.body) {
-		if s.isParam(id, before) {
-			until = id.Pos()
-			break
-		}
-	}
-	for id := range nodesOf[*ast.Ident](s.body) {
-		if !s.isParam(id, name) {
-			continue
-		}
-		for up := s.up[id]; up != nil && up.End() <= until; up = s.up[up] {
-			if call, ok := up.(*ast.CallExpr); ok && s.callsFunction(call) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// callsFunction reports whether a call of an example is no conversion, and not of a builtin.
-func (s *side) callsFunction(call *ast.CallExpr) bool {
-	id, ok := ast.Unparen(call.Fun).(*ast.Ident)
-	if !ok {
-		_, selects := ast.Unparen(call.Fun).(*ast.SelectorExpr)
-		return selects && !s.rule.info.Types[call.Fun].IsType()
-	}
-	_, variable := s.rule.obj(id).(*types.Var)
-	return variable
-}
-
-func (s *side) isParam(id *ast.Ident, name string) bool {
-	v, ok := s.rule.obj(id).(*types.Var)
-	return ok && s.params[v] != nil && v.Name() == name
-}
-
 // deadBehind reports whether all variables of the match that do not live on are unused behind it.
-func (m *Match) deadBehind() bool {
+func (m legality) deadBehind() bool {
 	captured := facts.Captured.Of(m.Pass)
 	for obj, v := range m.locals {
 		if captured[v] && !m.capturedInside(v) {
@@ -338,7 +154,7 @@ func (m *Match) deadBehind() bool {
 }
 
 // capturedInside reports whether only function literals within the match use v.
-func (m *Match) capturedInside(v *types.Var) bool { return !m.usedOutside(v) }
+func (m legality) capturedInside(v *types.Var) bool { return !m.usedOutside(v) }
 
 func (m *Match) isOutput(obj types.Object) bool {
 	for _, e := range m.pair.before.outputs {
@@ -358,7 +174,7 @@ func (m *Match) isOutputName(name string) bool {
 	return false
 }
 
-func (m *Match) usedOutside(v *types.Var) bool {
+func (m legality) usedOutside(v *types.Var) bool {
 	region := m.Region()
 	for _, id := range m.Pass.Uses(v, m.Pass.FuncOf(region)) {
 		if !facts.Inside(id, region) && (m.tail == nil || !facts.Inside(id, m.tail)) {
@@ -369,7 +185,7 @@ func (m *Match) usedOutside(v *types.Var) bool {
 }
 
 // liveBehind reports whether code after the match may read a variable that the match assigns.
-func (m *Match) liveBehind(v *types.Var) bool {
+func (m legality) liveBehind(v *types.Var) bool {
 	region := m.Region()
 	fn := m.Pass.FuncOf(region)
 	if facts.UsedAfter(m.Pass, v, fn, region.End()) || facts.Captured.Of(m.Pass)[v] {
@@ -383,7 +199,7 @@ func (m *Match) liveBehind(v *types.Var) bool {
 
 // inLoopOf reports whether a loop around the match may read v in its next iteration. A goto may
 // make a loop, too.
-func (m *Match) inLoopOf(v *types.Var) bool {
+func (m legality) inLoopOf(v *types.Var) bool {
 	for b := range mutate.Nodes[*ast.BranchStmt](m.Pass, m.Pass.FuncOf(m.Node)) {
 		if b.Tok == token.GOTO {
 			return true
@@ -402,7 +218,7 @@ func (m *Match) inLoopOf(v *types.Var) bool {
 
 // namesGo reports whether the declarations of names that are matched as their values can go: they
 // stand in front of the match.
-func (m *Match) namesGo() bool {
+func (m legality) namesGo() bool {
 	for _, d := range m.named {
 		if d.Stmt.End() > m.Region().Pos() {
 			return false
@@ -413,14 +229,14 @@ func (m *Match) namesGo() bool {
 
 // anyOrder reports whether the pieces of code may run in any order, and none changes what a loop
 // goes through.
-func (m *Match) anyOrder() bool {
+func (m legality) anyOrder() bool {
 	for _, l := range m.kept {
 		head := l.Seq
 		if head == nil {
 			head = l.Bound
 		}
 		for name := range m.blocks {
-			if code := m.Code(name); code != nil && !facts.Steady(m.Pass, head, code) {
+			if code := m.Code(name); code != nil && !facts.SameValue(m.Pass, head, code) {
 				return false
 			}
 		}
@@ -437,7 +253,7 @@ func (m *Match) anyOrder() bool {
 }
 
 // elementsLive reports whether code after the match may read the elements of a slice.
-func (m *Match) elementsLive(v *types.Var) bool {
+func (m legality) elementsLive(v *types.Var) bool {
 	end := m.Region().End()
 	for _, id := range m.Pass.Uses(v, m.Pass.FuncOf(m.Node)) {
 		if call, ok := m.Pass.Parent(id).(*ast.CallExpr); ok && m.Pass.LenOf(call) == v {
@@ -451,7 +267,7 @@ func (m *Match) elementsLive(v *types.Var) bool {
 }
 
 // inCode reports whether a node lies in code that a parameter stands for.
-func (m *Match) inCode(n ast.Node) bool {
+func (m legality) inCode(n ast.Node) bool {
 	for _, b := range m.blocks {
 		for _, code := range b.nodes() {
 			if facts.Inside(n, code) {
@@ -467,7 +283,7 @@ func at(v *types.Var) ast.Node { return &ast.Ident{NamePos: v.Pos(), Name: v.Nam
 
 // constants reports whether the pair's When holds: its parameters are constants, and it admits
 // them.
-func (m *Match) constants() bool {
+func (m legality) constants() bool {
 	if m.pair.when == nil {
 		return true
 	}

@@ -57,13 +57,13 @@ func (c *compiled) headOf(s ast.Stmt) head {
 		}
 		switch u := coreOf(t).(type) {
 		case *types.Slice, *types.Array:
-			h.kind = facts.ElementLoop
+			h.kind = facts.OverElements
 		case *types.Map:
-			h.kind = facts.MapLoop
+			h.kind = facts.OverMap
 		case *types.Basic:
 			switch {
 			case u.Info()&types.IsString != 0:
-				h.kind = facts.RuneLoop
+				h.kind = facts.OverRunes
 			case u.Info()&types.IsInteger != 0:
 				h.count(c, s.X)
 			}
@@ -109,14 +109,14 @@ func coreOf(t types.Type) types.Type {
 
 // count makes a loop that counts to len(s) one through the elements of s.
 func (h *head) count(c *compiled, bound ast.Expr) {
-	h.kind, h.bound, h.seq = facts.CountingLoop, bound, nil
+	h.kind, h.bound, h.seq = facts.OverNumbers, bound, nil
 	call, ok := ast.Unparen(bound).(*ast.CallExpr)
 	if !ok || len(call.Args) != 1 {
 		return
 	}
 	id, ok := call.Fun.(*ast.Ident)
 	if b, isBuiltin := c.obj(orBlank(id, ok)).(*types.Builtin); ok && isBuiltin && b.Name() == "len" {
-		h.kind, h.seq = facts.ElementLoop, call.Args[0]
+		h.kind, h.seq = facts.OverElements, call.Args[0]
 	}
 }
 
@@ -135,7 +135,7 @@ func (c *compiled) defined(e ast.Expr) types.Object {
 }
 
 // loop matches a loop by its normal form, or by its spelling if it has none.
-func (m *Match) loop(pat, s ast.Stmt) bool {
+func (m *matcher) loop(pat, s ast.Stmt) bool {
 	// Compare the normal forms: a range and a counting loop over the same list are one kind.
 	h := m.pair.rule.headOf(pat)
 	l := facts.Loops.Of(m.Pass)[s]
@@ -156,7 +156,7 @@ func (m *Match) loop(pat, s ast.Stmt) bool {
 	switch l.Kind {
 	case facts.OtherLoop:
 		return m.otherLoop(pat, s)
-	case facts.CountingLoop:
+	case facts.OverNumbers:
 		if !m.expr(h.bound, l.Bound) {
 			return false
 		}
@@ -174,20 +174,20 @@ func (m *Match) loop(pat, s ast.Stmt) bool {
 }
 
 // sequence matches what a loop goes through.
-func (m *Match) sequence(pat ast.Expr, l *facts.Loop) bool {
+func (m *matcher) sequence(pat ast.Expr, l *facts.Loop) bool {
 	m.head = l
 	defer func() { m.head = nil }()
 	return m.expr(pat, l.Seq)
 }
 
 // anyLoop binds a parameter to the head of a loop, or compares with the one that it stands for.
-func (m *Match) anyLoop(h head, l *facts.Loop) bool {
+func (m *matcher) anyLoop(h head, l *facts.Loop) bool {
 	if l.Kind == facts.OtherLoop {
 		return false
 	}
 	old := m.kept[h.any.Name()]
 	if old == nil {
-		set(m, m.kept, h.any.Name(), l)
+		set(&m.bindings, m.kept, h.any.Name(), l)
 	} else if old.Kind != l.Kind || (old.Seq == nil) != (l.Seq == nil) ||
 		old.Seq != nil && !m.Pass.Same(old.Seq, l.Seq) || old.Seq == nil && !m.Pass.Same(old.Bound, l.Bound) {
 		return false
@@ -196,21 +196,21 @@ func (m *Match) anyLoop(h head, l *facts.Loop) bool {
 }
 
 // heads binds the variables of a loop's head.
-func (m *Match) heads(h head, l *facts.Loop) bool {
+func (m *matcher) heads(h head, l *facts.Loop) bool {
 	if h.index != nil {
-		set(m, m.loops, h.index, role{loop: l})
+		set(&m.bindings, m.loops, h.index, role{loop: l})
 	}
 	if h.value != nil {
-		set(m, m.loops, h.value, role{loop: l, value: true})
+		set(&m.bindings, m.loops, h.value, role{loop: l, value: true})
 	}
 	if h.index == nil && h.value == nil && (l.Index != nil || l.Value != nil) {
-		set(m, m.loops, types.Object(types.NewVar(l.Stmt.Pos(), nil, "", nil)), role{loop: l})
+		set(&m.bindings, m.loops, types.Object(types.NewVar(l.Stmt.Pos(), nil, "", nil)), role{loop: l})
 	}
 	return true
 }
 
 // otherLoop compares loops as they are spelled.
-func (m *Match) otherLoop(pat, s ast.Stmt) bool {
+func (m *matcher) otherLoop(pat, s ast.Stmt) bool {
 	switch pat := pat.(type) {
 	case *ast.ForStmt:
 		f, ok := s.(*ast.ForStmt)
@@ -237,7 +237,7 @@ func (m *Match) otherLoop(pat, s ast.Stmt) bool {
 	return false
 }
 
-func (m *Match) rangeVar(pat, e ast.Expr) bool {
+func (m *matcher) rangeVar(pat, e ast.Expr) bool {
 	blank := func(e ast.Expr) bool {
 		id, ok := e.(*ast.Ident)
 		return e == nil || ok && id.Name == "_"

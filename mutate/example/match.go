@@ -2,7 +2,6 @@ package example
 
 import (
 	"go/ast"
-	"go/token"
 	"go/types"
 	"slices"
 	"strconv"
@@ -18,45 +17,13 @@ type Match struct {
 	Pass *mutate.Pass
 	Node ast.Node // the expression, or the first statement
 
-	pair   *compiledPair
-	list   []ast.Stmt // the matched statements
-	tail   ast.Expr   // the matched expression
-	exprs  map[string]ast.Expr
-	places map[string]*types.Var
-	types  map[string]types.Type
-	locals map[types.Object]*types.Var
-	loops  map[types.Object]role
-	blocks map[string]*block
-	kept   map[string]*facts.Loop // the loops whose heads After keeps
-	// addressed holds the parameters of pointer types whose expression is a variable that a method
-	// call takes the address of.
-	addressed map[string]bool
-	named     map[*types.Var]facts.Declaration // variables that are matched as their values
-	edits     [][]mutate.Edit                  // of each way
+	pair *compiledPair
+	list []ast.Stmt // the matched statements
+	tail ast.Expr   // the matched expression
+	bindings
 	// inner renders the matches of the same step that are nested in this one; nil if there are
 	// none.
 	inner func(ast.Node) (string, bool)
-
-	trail   []func()
-	frozen  bool        // compares only, and binds nothing more
-	spelled bool        // takes no name for its value
-	head    *facts.Loop // whose sequence is compared
-	// swapFirst tries swapped operands first. The first operands that match decide what parameters
-	// stand for, and the other choice may be the one that fits the rest.
-	swapFirst bool
-}
-
-// A role is the part of a variable in a loop's head.
-type role struct {
-	loop  *facts.Loop
-	value bool
-}
-
-func newMatch(p *mutate.Pass, of *compiledPair) *Match {
-	return &Match{Pass: p, pair: of, exprs: map[string]ast.Expr{}, places: map[string]*types.Var{},
-		types: map[string]types.Type{}, locals: map[types.Object]*types.Var{}, loops: map[types.Object]role{},
-		blocks: map[string]*block{}, addressed: map[string]bool{},
-		kept: map[string]*facts.Loop{}, named: map[*types.Var]facts.Declaration{}}
 }
 
 // Expr returns the expression that a parameter stands for, or nil.
@@ -155,29 +122,6 @@ func region(list []ast.Stmt) *ast.BlockStmt {
 	return &ast.BlockStmt{Lbrace: list[0].Pos(), List: list, Rbrace: list[len(list)-1].End() - 1}
 }
 
-// set binds a name. undo takes it back.
-func set[K comparable, V any](m *Match, to map[K]V, key K, value V) {
-	to[key] = value
-	m.trail = append(m.trail, func() { delete(to, key) })
-}
-
-// try keeps the bindings of attempt only if it succeeds.
-func (m *Match) try(attempt func() bool) bool {
-	mark := len(m.trail)
-	if attempt() {
-		return true
-	}
-	m.undo(mark)
-	return false
-}
-
-func (m *Match) undo(mark int) {
-	for _, back := range slices.Backward(m.trail[mark:]) {
-		back()
-	}
-	m.trail = m.trail[:mark]
-}
-
 // find is the Find of the mutator.
 func (c *compiled) find(p *mutate.Pass) []mutate.Site {
 	// Earlier pairs have the first choice, so that one piece of code has one site.
@@ -194,13 +138,14 @@ func (c *compiled) find(p *mutate.Pass) []mutate.Site {
 		}
 		// A match that no After can be written for leaves the place to others.
 		pair.search(p, func(m *Match) {
-			if slices.ContainsFunc(taken[:before], func(n ast.Node) bool { return c.covers(n, m.Node) }) || !m.legal() {
+			covered := slices.ContainsFunc(taken[:before], func(n ast.Node) bool { return c.covers(n, m.Node) })
+			if covered || !(legality{m}).holds() {
 				return
 			}
 			if c.rule.Together {
 				all = append(all, m)
-			} else if m.write() {
-				sites = append(sites, mutate.Site{Node: m.Node, Label: c.label(m), Data: m})
+			} else if written := m.write(); written != nil {
+				sites = append(sites, mutate.Site{Node: m.Node, Label: c.label(m), Data: written})
 			} else {
 				return
 			}
@@ -217,6 +162,7 @@ func (c *compiled) find(p *mutate.Pass) []mutate.Site {
 	}
 	for _, s := range coded {
 		if !slices.ContainsFunc(taken, func(n ast.Node) bool { return facts.Inside(s.Node, n) }) {
+			s.Data = []rewritten{{edits: s.Data.([]mutate.Edit)}}
 			sites = append(sites, s)
 		}
 	}
@@ -230,27 +176,24 @@ func (c *compiled) covers(earlier, n ast.Node) bool {
 	return facts.Inside(n, earlier) && (!c.rule.Together || n.Pos() == earlier.Pos() && n.End() == earlier.End())
 }
 
-// params returns one choice for each way that is legal at the site. Others have no edits.
-func (c *compiled) params(_ *mutate.Pass, s mutate.Site) []mutate.Param {
-	m, ok := s.Data.(*Match)
-	if !ok {
-		return []mutate.Param{{}}
-	}
-	var out []mutate.Param
-	for i, way := range m.pair.ways {
-		if m.edits[i] != nil {
-			out = append(out, mutate.Param{Label: way.choice, Value: i})
-		}
+// A rewritten is a site in the words of one After. The Data of a site are those of all Afters that
+// are legal there.
+type rewritten struct {
+	choice string
+	edits  []mutate.Edit
+}
+
+// params returns one choice for each way that is legal at the site.
+func (c *compiled) params(_ *mutate.Pass, s mutate.Site) (out []mutate.Param) {
+	for i, w := range s.Data.([]rewritten) {
+		out = append(out, mutate.Param{Label: w.choice, Value: i})
 	}
 	return out
 }
 
 func (c *compiled) rewrite(_ *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
-	if edits, ok := s.Data.([]mutate.Edit); ok {
-		return edits, nil
-	}
-	i, _ := param.Value.(int)
-	return s.Data.(*Match).edits[i], nil
+	i, _ := param.Value.(int) // 0 where there is no choice
+	return s.Data.([]rewritten)[i].edits, nil
 }
 
 // label names a match by the rule's function, or by its text.
@@ -289,118 +232,3 @@ func (s *side) imports() (out []string) {
 	}
 	return out
 }
-
-// search yields every match of Before. It skips helpers of the kit: their slow path often is the
-// code that the rule looks for.
-func (p *compiledPair) search(pass *mutate.Pass, found func(*Match)) {
-	// An example without statements matches expressions anywhere.
-	if len(p.before.list) == 0 {
-		for _, d := range pass.File.Decls {
-			if fn, ok := d.(*ast.FuncDecl); ok && !isHelper(pass, fn) {
-				p.searchExprs(pass, fn, found)
-			}
-		}
-		return
-	}
-	// Try the statements of Before from each statement of each list on, in both orders of operands.
-	m := newMatch(pass, p)
-	for list := range pass.Lists() {
-		if isHelper(pass, pass.FuncOf(list[0])) {
-			continue
-		}
-		for i := range list {
-			n, ok := m.stmts(p.before.list, list[i:], false)
-			if !ok {
-				m.swapFirst = true
-				n, ok = m.stmts(p.before.list, list[i:], false)
-				m.swapFirst = false
-			}
-			// An expression in the next statement must follow if Before ends in one.
-			if ok && n > 0 {
-				m.list, m.Node = list[i:i+n], list[i]
-				if p.before.expr == nil || i+n < len(list) && m.inStatement(list[i+n]) {
-					found(m)
-					m = newMatch(pass, p)
-				}
-			}
-			m.undo(0)
-		}
-	}
-}
-
-// searchExprs looks for an expression of a function that is matched by the whole of Before.
-func (p *compiledPair) searchExprs(pass *mutate.Pass, fn *ast.FuncDecl, found func(*Match)) {
-	m := newMatch(pass, p)
-	for e := range mutate.Nodes[ast.Expr](pass, fn) {
-		// A name alone is matched by everything, and a type is no value.
-		if isName(e) || !pass.Info.Types[e].IsValue() && !isCall(e) {
-			continue
-		}
-		if m.expr(p.before.expr, e) && m.yields(e) && !pass.Changes(e) {
-			m.tail, m.Node = e, e
-			found(m)
-			// A match keeps its Match; the next one gets a new one.
-			m = newMatch(pass, p)
-		}
-		m.undo(0)
-	}
-}
-
-func isCall(e ast.Expr) bool {
-	_, ok := e.(*ast.CallExpr)
-	return ok
-}
-
-// isName reports whether an expression is matched elsewhere: within its parentheses, or where the
-// variable that it names gets its value.
-func isName(e ast.Expr) bool {
-	switch e.(type) {
-	case *ast.ParenExpr, *ast.Ident:
-		return true
-	}
-	return false
-}
-
-// yields reports whether an expression has the type that Before returns, or a call the types.
-func (m *Match) yields(e ast.Expr) bool {
-	// A rule replaces a value by one of the same type. Several values come from a call only.
-	results, got := m.pair.before.sig.Results(), m.Pass.Info.TypeOf(e)
-	if results.Len() == 1 {
-		return m.fits(results.At(0).Type(), got)
-	}
-	several, ok := got.(*types.Tuple)
-	if !ok || several.Len() != results.Len() {
-		return false
-	}
-	for i := range results.Len() {
-		if !m.fits(results.At(i).Type(), several.At(i).Type()) {
-			return false
-		}
-	}
-	return true
-}
-
-// inStatement finds the expression of Before in the statement after the matched ones. The
-// statement must evaluate it once, whatever happens.
-func (m *Match) inStatement(s ast.Stmt) bool {
-	for e := range mutate.Nodes[ast.Expr](m.Pass, s) {
-		if isName(e) {
-			// Only what is evaluated exactly once can be computed before the statement.
-			continue
-		}
-		if at, ok := facts.Hoistable(m.Pass, e); !ok || at != s || m.Pass.Changes(e) {
-			continue
-		}
-		if m.try(func() bool { return m.expr(m.pair.before.expr, e) && m.yields(e) }) {
-			m.tail = e
-			return true
-		}
-	}
-	return false
-}
-
-var negated = map[token.Token]token.Token{token.EQL: token.NEQ, token.NEQ: token.EQL, token.LSS: token.GEQ,
-	token.GEQ: token.LSS, token.GTR: token.LEQ, token.LEQ: token.GTR}
-
-var mirrored = map[token.Token]token.Token{token.EQL: token.EQL, token.NEQ: token.NEQ, token.LSS: token.GTR,
-	token.GTR: token.LSS, token.LEQ: token.GEQ, token.GEQ: token.LEQ}

@@ -30,7 +30,7 @@ func (w *writer) chooseNames() {
 	outputs := map[types.Object]*types.Var{}
 	for k, e := range w.way.outputs {
 		if id, ok := e.(*ast.Ident); ok {
-			if v := m.outputVar(k); v != nil {
+			if v := w.outputVar(k); v != nil {
 				outputs[w.way.rule.obj(id)] = v
 			}
 		}
@@ -58,15 +58,15 @@ func (w *writer) chooseNames() {
 }
 
 // outputVar returns the variable of the code that an output of Before stands for, or nil.
-func (m *Match) outputVar(k int) *types.Var {
-	id, ok := m.pair.before.outputs[k].(*ast.Ident)
+func (w *writer) outputVar(k int) *types.Var {
+	id, ok := w.m.pair.before.outputs[k].(*ast.Ident)
 	if !ok {
 		return nil
 	}
-	if v := m.locals[m.pair.rule.obj(id)]; v != nil {
+	if v := w.m.locals[w.m.pair.rule.obj(id)]; v != nil {
 		return v
 	}
-	return m.places[id.Name]
+	return w.m.places[id.Name]
 }
 
 // otherwiseUsed reports whether the matched code uses the name of v for something else.
@@ -142,6 +142,8 @@ func (w *writer) clash(name string, b *block) bool {
 	if len(own) == 0 {
 		return false
 	}
+	// Other code of the match declares the name too, or means something else by it. Of two that
+	// declare it, one needs a block.
 	for other, o := range w.m.blocks {
 		if other == name {
 			continue
@@ -155,6 +157,7 @@ func (w *writer) clash(name string, b *block) bool {
 			return true
 		}
 	}
+	// An expression or a place of the match has the name.
 	for _, e := range w.m.exprs {
 		if w.usesFrom(e, b.nodes(), own) {
 			return true

@@ -121,7 +121,7 @@ func (r Rule) Mutator() *mutate.Mutator {
 	registered = append(registered, examples)
 	m := &mutate.Mutator{
 		Name: r.Name, Doc: r.Doc, Class: r.Class, Gain: r.Gain,
-		Shown: func() (before, after string) {
+		Example: func() (before, after string) {
 			first := examples().pairs[0]
 			return first.before.shown(), first.ways[0].shown()
 		},

@@ -80,7 +80,7 @@ func isEmpty(p *mutate.Pass, e ast.Expr) bool {
 
 // leaving matches statements of Before that end in `break` with statements that end in a return:
 // both leave the loop.
-func (m *Match) leaving(pats, list []ast.Stmt) bool {
+func (m *matcher) leaving(pats, list []ast.Stmt) bool {
 	if len(pats) != 2 || len(list) == 0 {
 		return false
 	}

@@ -12,7 +12,7 @@ import (
 
 // stmts matches statements of Before with the front of a list, and returns how many it took. whole
 // demands the whole list.
-func (m *Match) stmts(pats, list []ast.Stmt, whole bool) (n int, ok bool) {
+func (m *matcher) stmts(pats, list []ast.Stmt, whole bool) (n int, ok bool) {
 	if len(pats) == 0 {
 		return 0, !whole || len(list) == 0
 	}
@@ -56,7 +56,7 @@ func (m *Match) stmts(pats, list []ast.Stmt, whole bool) (n int, ok bool) {
 	return 0, false
 }
 
-func (m *Match) block(pat, b *ast.BlockStmt) bool {
+func (m *matcher) block(pat, b *ast.BlockStmt) bool {
 	if pat == nil || b == nil {
 		return pat == nil && b == nil
 	}
@@ -65,7 +65,7 @@ func (m *Match) block(pat, b *ast.BlockStmt) bool {
 }
 
 // skipped matches `if c { body }` at the end of a loop's body with `if !c { continue }; body`.
-func (m *Match) skipped(pat ast.Stmt, list []ast.Stmt) bool {
+func (m *matcher) skipped(pat ast.Stmt, list []ast.Stmt) bool {
 	want, ok := pat.(*ast.IfStmt)
 	guard, isIf := list[0].(*ast.IfStmt)
 	// Both must have nothing besides: an init runs before, and an else is a third way.
@@ -84,7 +84,7 @@ func (m *Match) skipped(pat ast.Stmt, list []ast.Stmt) bool {
 }
 
 // not matches a condition of Before with the opposite of one of the code.
-func (m *Match) not(pat, e ast.Expr) bool {
+func (m *matcher) not(pat, e ast.Expr) bool {
 	// A negation on either side goes away by itself.
 	e = ast.Unparen(e)
 	if u, ok := e.(*ast.UnaryExpr); ok && u.Op == token.NOT {
@@ -109,7 +109,7 @@ func (m *Match) not(pat, e ast.Expr) bool {
 }
 
 // stmt matches one statement by its form.
-func (m *Match) stmt(pat, s ast.Stmt) bool {
+func (m *matcher) stmt(pat, s ast.Stmt) bool {
 	// Each kind is matched with its own kind, apart from assignments and loops, which have several.
 	switch pat := pat.(type) {
 	case *ast.ExprStmt:
@@ -137,7 +137,7 @@ func (m *Match) stmt(pat, s ast.Stmt) bool {
 
 // returnsTypes reports whether the function around a return of the code has the result types of
 // Before: a constant in place of a variable would become another type as an interface.
-func (m *Match) returnsTypes(pat, r *ast.ReturnStmt) bool {
+func (m *matcher) returnsTypes(pat, r *ast.ReturnStmt) bool {
 	for up := ast.Node(pat); up != nil; up = m.pair.before.up[up] {
 		if _, literal := up.(*ast.FuncLit); literal {
 			return true // literal compares the types
@@ -163,7 +163,7 @@ func (m *Match) returnsTypes(pat, r *ast.ReturnStmt) bool {
 	return true
 }
 
-func (m *Match) ifStmt(pat, s *ast.IfStmt) bool {
+func (m *matcher) ifStmt(pat, s *ast.IfStmt) bool {
 	if (pat.Init == nil) != (s.Init == nil) || pat.Init != nil && !m.stmt(pat.Init, s.Init) {
 		return false
 	}
@@ -177,7 +177,7 @@ func (m *Match) ifStmt(pat, s *ast.IfStmt) bool {
 	return ok && isBlock && m.not(pat.Cond, s.Cond) && m.block(pat.Body, other) && m.block(want, s.Body)
 }
 
-func (m *Match) elseOf(pat, s ast.Stmt) bool {
+func (m *matcher) elseOf(pat, s ast.Stmt) bool {
 	if pat == nil || s == nil {
 		return pat == nil && s == nil
 	}
@@ -225,7 +225,7 @@ func stepOf(s ast.Stmt, same func(a, b ast.Expr) bool) (step, bool) {
 }
 
 // assignment matches a declaration, a step or an assignment, in any of their spellings.
-func (m *Match) assignment(pat, s ast.Stmt) bool {
+func (m *matcher) assignment(pat, s ast.Stmt) bool {
 	// A variable is declared by := or by var, with or without a value.
 	if d, ok := m.pair.rule.declaration(pat); ok {
 		got, ok := facts.Declares(m.Pass, s)
@@ -254,7 +254,7 @@ func (m *Match) assignment(pat, s ast.Stmt) bool {
 
 // ownType reports whether a variable of the code has the type that Before gives its own. Where a
 // function of a stand-in leaves that open, it is the type of the value, and that of the result.
-func (m *Match) ownType(obj *types.Var, got facts.Declaration) bool {
+func (m *matcher) ownType(obj *types.Var, got facts.Declaration) bool {
 	if obj.Type() != types.Typ[types.Invalid] || got.Type == nil {
 		return true // declare compares, or the value decides
 	}
@@ -268,7 +268,7 @@ func (m *Match) ownType(obj *types.Var, got facts.Declaration) bool {
 }
 
 // amount matches the right side of a step. nil stands for 1.
-func (m *Match) amount(pat, e ast.Expr) bool {
+func (m *matcher) amount(pat, e ast.Expr) bool {
 	switch {
 	case pat == nil && e == nil:
 		return true
@@ -282,7 +282,7 @@ func (m *Match) amount(pat, e ast.Expr) bool {
 }
 
 // target matches the left side of an assignment.
-func (m *Match) target(pat, e ast.Expr, define bool) bool {
+func (m *matcher) target(pat, e ast.Expr, define bool) bool {
 	id, ok := pat.(*ast.Ident)
 	if ok && id.Name == "_" {
 		got, ok := e.(*ast.Ident)
@@ -302,7 +302,7 @@ func (m *Match) target(pat, e ast.Expr, define bool) bool {
 }
 
 // first matches the first value of a variable. A missing one is the zero value.
-func (m *Match) first(pat, e ast.Expr, t types.Type) bool {
+func (m *matcher) first(pat, e ast.Expr, t types.Type) bool {
 	switch {
 	// `var n int` and `n := 0` are the same.
 	case pat == nil && e == nil:

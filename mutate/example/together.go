@@ -97,7 +97,7 @@ func (c *compiled) join(p *mutate.Pass, all []*Match, coded []mutate.Site) []mut
 	// The site lies at the first place.
 	first := slices.MinFunc(places, func(a, b ast.Node) int { return int(a.Pos() - b.Pos()) })
 	return []mutate.Site{{Node: first, Label: c.rule.Label(nil),
-		Data: slices.Concat(around.imported(), edits, around.declared())}}
+		Data: []rewritten{{edits: slices.Concat(around.imported(), edits, around.declared())}}}}
 }
 
 // meets reports whether a match lies within a place that is rewritten already, or takes away a

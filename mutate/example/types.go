@@ -9,7 +9,7 @@ import (
 
 // fits reports whether a value of type got can stand where an example has type want: got is
 // assignable to want, or makes a type parameter of Before be got.
-func (m *Match) fits(want, got types.Type) bool {
+func (m *matcher) fits(want, got types.Type) bool {
 	if want == nil || got == nil {
 		return false
 	}
@@ -44,7 +44,7 @@ func isParam(t types.Type) bool {
 
 // implements compares with an interface of the candidate's own packages, since those of examples
 // are stand-ins.
-func (m *Match) implements(want types.Type, i *types.Interface, got types.Type) bool {
+func (m *matcher) implements(want types.Type, i *types.Interface, got types.Type) bool {
 	if n, ok := types.Unalias(want).(*types.Named); ok && n.Obj().Pkg() != nil {
 		real := namedOf(m.Pass, n.Obj().Pkg().Path(), n.Obj().Name())
 		return real != nil && types.AssignableTo(got, real)
@@ -79,7 +79,7 @@ func namedOf(p *mutate.Pass, path, name string) types.Type {
 }
 
 // unify reports whether two types are identical, apart from the type parameters of the example.
-func (m *Match) unify(want, got types.Type) bool {
+func (m *matcher) unify(want, got types.Type) bool {
 	// Types of one form unify if their parts do. A named type must have the same name: stand-ins
 	// are other objects than the real ones.
 	want, got = types.Unalias(want), types.Unalias(got)
@@ -112,7 +112,7 @@ func (m *Match) unify(want, got types.Type) bool {
 }
 
 // unifyLists unifies two lists of types place by place.
-func (m *Match) unifyLists(want, got *types.TypeList) bool {
+func (m *matcher) unifyLists(want, got *types.TypeList) bool {
 	if want.Len() != got.Len() {
 		return false
 	}
@@ -125,7 +125,7 @@ func (m *Match) unifyLists(want, got *types.TypeList) bool {
 }
 
 // unifyTuples does so with parameters or results.
-func (m *Match) unifyTuples(want, got *types.Tuple) bool {
+func (m *matcher) unifyTuples(want, got *types.Tuple) bool {
 	if want.Len() != got.Len() {
 		return false
 	}
@@ -145,7 +145,7 @@ func sameName(a, b *types.TypeName) bool {
 }
 
 // bindType gives a type parameter its type, or compares with the type that it has.
-func (m *Match) bindType(w *types.TypeParam, got types.Type) bool {
+func (m *matcher) bindType(w *types.TypeParam, got types.Type) bool {
 	// Once bound, a type parameter is this type everywhere in the example.
 	name := w.Obj().Name()
 	if old, ok := m.types[name]; ok {
@@ -159,12 +159,12 @@ func (m *Match) bindType(w *types.TypeParam, got types.Type) bool {
 	if isParam(got) && !i.Empty() {
 		return false // its own constraint may hold less
 	}
-	set(m, m.types, name, got)
+	set(&m.bindings, m.types, name, got)
 	return true
 }
 
 // satisfies reports whether a type meets the constraint of an example.
-func (m *Match) satisfies(i *types.Interface, got types.Type) bool {
+func (m *matcher) satisfies(i *types.Interface, got types.Type) bool {
 	// Each embedded interface or union must be met, and the type must have all the methods.
 	for e := range i.EmbeddedTypes() {
 		switch e := types.Unalias(e).(type) {
@@ -188,7 +188,7 @@ func (m *Match) satisfies(i *types.Interface, got types.Type) bool {
 }
 
 // inUnion reports whether a type is in a union of constraints. A term may be a constraint itself.
-func (m *Match) inUnion(u *types.Union, got types.Type) bool {
+func (m *matcher) inUnion(u *types.Union, got types.Type) bool {
 	for term := range u.Terms() {
 		// A constraint within the union is asked as a whole.
 		if in, ok := term.Type().Underlying().(*types.Interface); ok {

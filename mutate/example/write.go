@@ -14,18 +14,16 @@ import (
 	"github.com/beagle-go/beagle/mutate/facts"
 )
 
-// write prepares the edits of every way. It reports whether at least one can be written.
-func (m *Match) write() bool {
-	any := false
-	m.edits = make([][]mutate.Edit, len(m.pair.ways))
-	for i, way := range m.pair.ways {
+// write writes every After that the place allows.
+func (m *Match) write() (out []rewritten) {
+	for _, way := range m.pair.ways {
 		w := newWriter(m, way, newSurroundings(m.Pass))
 		edits, err := w.edits()
 		if err == nil {
-			m.edits[i], any = slices.Concat(w.imported(), edits, w.declared()), true
+			out = append(out, rewritten{way.choice, slices.Concat(w.imported(), edits, w.declared())})
 		}
 	}
-	return any
+	return out
 }
 
 // A writer writes an After in the terms of the matched code.
@@ -54,7 +52,7 @@ func (w *writer) edits() ([]mutate.Edit, error) {
 	m, p := w.m, w.m.Pass
 	w.chooseNames()
 	var edits []mutate.Edit
-	for _, d := range m.namesInOrder() {
+	for _, d := range w.namesInOrder() {
 		edits = append(edits, p.Delete(d.Stmt))
 	}
 	// The statements of After take the place of those of Before.
@@ -96,8 +94,8 @@ func (w *writer) tail() string {
 }
 
 // namesInOrder returns the declarations that go since the match takes names for their values.
-func (m *Match) namesInOrder() []facts.Declaration {
-	return slices.SortedFunc(maps.Values(m.named), func(a, b facts.Declaration) int {
+func (w *writer) namesInOrder() []facts.Declaration {
+	return slices.SortedFunc(maps.Values(w.m.named), func(a, b facts.Declaration) int {
 		return int(a.Stmt.Pos() - b.Stmt.Pos())
 	})
 }
@@ -176,7 +174,7 @@ func (w *writer) statements() string {
 
 // output writes the assignment of an output that After does not hold in its variable already.
 func (w *writer) output(k int, e ast.Expr) string {
-	v := w.m.outputVar(k)
+	v := w.outputVar(k)
 	// The list of outputs comes from the matched code, so each has a variable.
 	if v == nil {
 		w.fail("an output stands for no variable")
@@ -214,7 +212,7 @@ func (w *writer) useless(s ast.Stmt) bool {
 		return false
 	}
 	v := w.m.places[id.Name]
-	return v != nil && !w.m.liveBehind(v)
+	return v != nil && !legality{w.m}.liveBehind(v)
 }
 
 // node writes a part of After.

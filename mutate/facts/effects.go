@@ -11,16 +11,16 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// Stable reports whether e has the same value wherever root evaluates it: it is pure, and root
-// changes none of its parts.
+// Stable reports whether e has the SameValue wherever root evaluates it, and cannot panic.
 func Stable(p *mutate.Pass, e ast.Expr, root ast.Node) bool {
 	f := p.Effects(e)
-	return !f.Panics && Steady(p, e, root)
+	return !f.Panics && SameValue(p, e, root)
 }
 
-// Steady is like Stable, but allows panics: root evaluates the expression anyway, or the rule's
-// class allows an earlier panic.
-func Steady(p *mutate.Pass, e ast.Expr, root ast.Node) bool {
+// SameValue reports whether e has the same value wherever root evaluates it: it has no effects, and
+// root changes none of its parts. It may panic. That is enough where root evaluates it anyway, or
+// where the rule's class allows an earlier panic.
+func SameValue(p *mutate.Pass, e ast.Expr, root ast.Node) bool {
 	f := p.Effects(e)
 	if f.Writes {
 		return false

@@ -13,10 +13,10 @@ type LoopKind int
 
 const (
 	OtherLoop    LoopKind = iota
-	ElementLoop           // the elements of a slice or array, or the bytes of a string, all in order
-	RuneLoop              // the runes of a string
-	MapLoop               // the elements of a map
-	CountingLoop          // the integers from 0 to below a bound
+	OverElements          // the elements of a slice or array, or the bytes of a string, all in order
+	OverRunes             // the runes of a string
+	OverMap               // the elements of a map
+	OverNumbers           // the integers from 0 to below a bound
 )
 
 // A Loop is a loop in its normal form. `for i := range s`, `for i, x := range s`, `for i := range
@@ -25,8 +25,8 @@ type Loop struct {
 	Kind  LoopKind
 	Stmt  ast.Stmt
 	Body  *ast.BlockStmt
-	Seq   ast.Expr         // the sequence of the loop; nil for a CountingLoop
-	Bound ast.Expr         // the bound of a CountingLoop
+	Seq   ast.Expr         // the sequence of the loop; nil for OverNumbers
+	Bound ast.Expr         // the bound of OverNumbers
 	Index *types.Var       // nil if the loop has none
 	Value *types.Var       // nil if the loop has none
 	Elems []*ast.IndexExpr // the s[i] in the body that are the element; none if the body may change it
@@ -86,16 +86,16 @@ func rangeLoop(p *mutate.Pass, s *ast.RangeStmt) *Loop {
 	}
 	switch u := t.Underlying().(type) {
 	case *types.Slice, *types.Array:
-		l.Kind = ElementLoop
+		l.Kind = OverElements
 	case *types.Map:
-		l.Kind = MapLoop
+		l.Kind = OverMap
 	case *types.Basic:
 		// A number has no sequence. It may be the length of one, though.
 		switch {
 		case u.Info()&types.IsString != 0:
-			l.Kind = RuneLoop
+			l.Kind = OverRunes
 		case u.Info()&types.IsInteger != 0:
-			l.Kind, l.Bound, l.Seq = CountingLoop, s.X, nil
+			l.Kind, l.Bound, l.Seq = OverNumbers, s.X, nil
 			l.throughLength(p)
 		}
 	}
@@ -113,7 +113,7 @@ func forLoop(p *mutate.Pass, s *ast.ForStmt) *Loop {
 	if cond.Op != token.LSS && (cond.Op != token.NEQ || c.Seq == nil) || !Stable(p, c.Bound, s.Body) {
 		return l
 	}
-	l.Kind, l.Bound, l.Index = CountingLoop, c.Bound, c.Index
+	l.Kind, l.Bound, l.Index = OverNumbers, c.Bound, c.Index
 	l.throughLength(p)
 	l.findElems(p)
 	return l
@@ -139,7 +139,7 @@ func (l *Loop) throughLength(p *mutate.Pass) {
 	// A bound len(s) names the sequence. Any other bound has the value of a length, and the
 	// sequence is named where the body reads it.
 	if call, ok := p.IsBuiltin(l.Bound, "len"); ok {
-		l.Kind, l.Seq = ElementLoop, call.Args[0]
+		l.Kind, l.Seq = OverElements, call.Args[0]
 		return
 	}
 	if !types.Identical(p.Info.TypeOf(l.Bound), types.Typ[types.Int]) {
@@ -148,13 +148,13 @@ func (l *Loop) throughLength(p *mutate.Pass) {
 	// The name must mean the sequence at the loop as well.
 	uses := p.Uses(v, l.Body)
 	if len(uses) > 0 && Means(p, l.Stmt.Pos(), v.Name(), v) && !p.Reassigned(v, p.FuncOf(l.Stmt)) {
-		l.Kind, l.Seq = ElementLoop, uses[0]
+		l.Kind, l.Seq = OverElements, uses[0]
 	}
 }
 
 // findElems lists the s[i] that have the value of the element throughout an iteration.
 func (l *Loop) findElems(p *mutate.Pass) {
-	if l.Kind != ElementLoop || l.Index == nil {
+	if l.Kind != OverElements || l.Index == nil {
 		return
 	}
 	seq := p.Var(l.Seq)

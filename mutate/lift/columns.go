@@ -39,6 +39,7 @@ func beaglePut(out []byte, v beaglereflect.Value) []byte {
 // beagleGet sets v to the next value of a message, and returns the rest. ok is false if the message
 // holds no such value. A list takes no more memory than its message: each element has a byte.
 func beagleGet(in []byte, v beaglereflect.Value) (rest []byte, ok bool) {
+	// Signed numbers have an encoding of their own.
 	if v.Kind() >= beaglereflect.Int && v.Kind() <= beaglereflect.Int64 {
 		x, n := beaglebinary.Varint(in)
 		if n <= 0 || v.OverflowInt(x) {
@@ -47,6 +48,7 @@ func beagleGet(in []byte, v beaglereflect.Value) (rest []byte, ok bool) {
 		v.SetInt(x)
 		return in[n:], true
 	}
+	// All else begins with an unsigned number: a value, the bits of a float, or a length.
 	x, n := beaglebinary.Uvarint(in)
 	if n <= 0 {
 		return nil, false
@@ -66,6 +68,7 @@ func beagleGet(in []byte, v beaglereflect.Value) (rest []byte, ok bool) {
 	case beaglereflect.Float32, beaglereflect.Float64:
 		v.SetFloat(beaglemath.Float64frombits(x))
 		return in, true
+	// A length beyond the message is an error, found before any memory is taken.
 	case beaglereflect.String:
 		if x > uint64(len(in)) {
 			return nil, false

@@ -43,6 +43,7 @@ func init() {
 // bitFunctions registers package bits. For its two results, Mul64 has one component that gives the
 // high word; the low one is a product.
 func bitFunctions() {
+	// Counts of bits.
 	f1("bits.OnesCount", bits.OnesCount, scalar)
 	f1("bits.OnesCount8", bits.OnesCount8, scalar)
 	f1("bits.OnesCount16", bits.OnesCount16, scalar)
@@ -62,6 +63,7 @@ func bitFunctions() {
 	f1("bits.LeadingZeros16", bits.LeadingZeros16, scalar)
 	f1("bits.LeadingZeros32", bits.LeadingZeros32, scalar)
 	f1("bits.LeadingZeros64", bits.LeadingZeros64, scalar)
+	// Bits in another order.
 	f1("bits.Reverse8", bits.Reverse8, scalar)
 	f1("bits.Reverse16", bits.Reverse16, scalar)
 	f1("bits.Reverse32", bits.Reverse32, scalar)
@@ -71,6 +73,7 @@ func bitFunctions() {
 	f1("bits.ReverseBytes64", bits.ReverseBytes64, scalar)
 	f2("bits.RotateLeft32", bits.RotateLeft32, scalar)
 	f2("bits.RotateLeft64", bits.RotateLeft64, scalar)
+	// The high word of a product.
 	f2("bits.Mul64", func(a, b uint64) uint64 { hi, _ := bits.Mul64(a, b); return hi }, scalar, result(1, 2))
 }
 

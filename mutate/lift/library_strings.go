@@ -127,6 +127,7 @@ func stringLists() {
 
 // bytesFunctions registers the same for bytes.
 func bytesFunctions() {
+	// Questions about bytes.
 	f2("bytes.Contains", bytes.Contains)
 	p2("bytes.Count", func(s, sep []byte) bool { return len(sep) > 0 }, func(s, sep []byte) int {
 		return bytes.Count(s, sep)
@@ -142,6 +143,7 @@ func bytesFunctions() {
 	f2("bytes.IndexRune", bytes.IndexRune)
 	f2("bytes.LastIndex", bytes.LastIndex)
 	f2("bytes.LastIndexByte", bytes.LastIndexByte)
+	// Parts of the same memory.
 	f1("bytes.TrimSpace", bytes.TrimSpace)
 	f2("bytes.Trim", bytes.Trim)
 	f2("bytes.TrimLeft", bytes.TrimLeft)
@@ -151,6 +153,7 @@ func bytesFunctions() {
 	f2("bytes.Cut", func(s, sep []byte) []byte { before, _, _ := bytes.Cut(s, sep); return before }, result(1, 3))
 	f2("bytes.Cut", func(s, sep []byte) []byte { _, after, _ := bytes.Cut(s, sep); return after }, result(2, 3))
 	f2("bytes.Cut", func(s, sep []byte) bool { _, _, found := bytes.Cut(s, sep); return found }, result(3, 3))
+	// New memory, as far as its size is bounded.
 	f1("bytes.ToLower", bytes.ToLower)
 	f1("bytes.ToUpper", bytes.ToUpper)
 	p3("bytes.ReplaceAll", func(s, from, to []byte) bool {

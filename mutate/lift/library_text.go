@@ -93,6 +93,7 @@ func hashed[T any](make, sum string, f func([]byte) T) {
 // spellings registers the texts of numbers and of special characters. An error becomes the question
 // whether there was none.
 func spellings() {
+	// Whole numbers to text and back, in the bases that programs use.
 	f1("strconv.Itoa", strconv.Itoa)
 	f1("strconv.Atoi", func(s string) int { n, _ := strconv.Atoi(s); return n }, result(1, 2))
 	f1("strconv.Atoi", func(s string) bool { _, err := strconv.Atoi(s); return err == nil }, result(2, 2), isNil)
@@ -122,10 +123,12 @@ func spellings() {
 		_ = err
 		return n
 	}, result(1, 2))
+	// Other values, and numbers that are appended.
 	f1("strconv.Quote", strconv.Quote, slow)
 	f1("strconv.FormatBool", strconv.FormatBool)
 	f2("strconv.AppendInt($1, $2, 10)", func(b []byte, n int64) []byte { return strconv.AppendInt(b, n, 10) })
 	f2("strconv.AppendUint($1, $2, 10)", func(b []byte, n uint64) []byte { return strconv.AppendUint(b, n, 10) })
+	// Texts with special characters.
 	f1("html.EscapeString", html.EscapeString)
 	f1("html.UnescapeString", html.UnescapeString, slow)
 	f1("url.QueryEscape", url.QueryEscape, slow)

@@ -21,10 +21,9 @@ func Mutator(found []Match) *mutate.Mutator {
 		Name: Name,
 		Doc: "A piece of code does what a term of the standard library does, on all inputs that were tried. The " +
 			"library's functions are tuned, and some are instructions. Nothing is proved: the judge decides.",
-		Before: "n := 0\nfor x != 0 {\n\tn += int(x & 1)\n\tx >>= 1\n}",
-		After:  "n := bits.OnesCount64(x)",
-		Class:  beagle.E4,
-		Gain:   4,
+		Example: mutate.Shows("n := 0\nfor x != 0 {\n\tn += int(x & 1)\n\tx >>= 1\n}", "n := bits.OnesCount64(x)"),
+		Class:   beagle.E4,
+		Gain:    4,
 		// A match may apply at several sites, such as equal loops in two functions.
 		Find: func(p *mutate.Pass) []mutate.Site {
 			var out []mutate.Site

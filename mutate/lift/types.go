@@ -191,6 +191,7 @@ var _ = newTypes() // before the components, which init functions register
 // newTypes registers the types of the grammar with the operations of their columns: hash and
 // equality tell values apart, size bounds what a term may make, and draw makes inputs.
 func newTypes() bool {
+	// Types of one value.
 	newType("bool", kind[bool]{hash: hashBool, equal: equalAny[bool], draw: (*drawer).bool})
 	newInteger[int]("int")
 	newInteger[int8]("int8")
@@ -203,6 +204,7 @@ func newTypes() bool {
 	newInteger[uint32]("uint32")
 	newInteger[uint64]("uint64")
 	newType("float64", kind[float64]{hash: hashFloat, equal: equalFloat, draw: (*drawer).float})
+	// Texts, and lists of them.
 	newType("string", kind[string]{
 		hash: hashString, equal: equalAny[string], size: func(v string) int { return len(v) }, draw: (*drawer).string,
 	})
@@ -224,6 +226,7 @@ func newTypes() bool {
 		size:  sumOf,
 		draw:  func(g *drawer) []string { return drawSlice(g, g.string) },
 	})
+	// Other lists are told apart by their elements.
 	newSlice("[]int", hashInteger[int], equalAny[int], integers[int])
 	newSlice("[]rune", hashInteger[int32], equalAny[int32], func(g *drawer) []rune { return []rune(g.string()) })
 	newSlice("[]int64", hashInteger[int64], equalAny[int64], integers[int64])

@@ -212,6 +212,8 @@ func (w *walker) visit(n ast.Node) bool {
 	return true
 }
 
+// node notes the facts that a node shows. Those of calls, operations, assignments and elements
+// depend on more than the kind of the node.
 func (w *walker) node(n ast.Node, loops int) {
 	switch n := n.(type) {
 	case *ast.ForStmt, *ast.RangeStmt:
@@ -235,6 +237,7 @@ func (w *walker) node(n ast.Node, loops int) {
 		w.facts.add("defer", 0.6)
 	case *ast.TypeAssertExpr, *ast.TypeSwitchStmt, *ast.InterfaceType:
 		w.facts.add("interface", 0.6)
+	// Names of types stand for what code does with their values.
 	case *ast.Ident:
 		if n.Name == "float64" || n.Name == "float32" {
 			w.facts.add("float", 0.7)

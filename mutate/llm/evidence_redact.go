@@ -99,6 +99,7 @@ func (r *redactor) sentence(s string) string {
 // tokens keeps known names, operators and types of Go syntax, and the shape of each literal. It
 // replaces text that does not scan as a whole.
 func (r *redactor) tokens(src string) string {
+	// Scan the text as Go. after says that the token before was a name or a keyword.
 	var s scanner.Scanner
 	failed, after := false, false
 	fset := token.NewFileSet()
@@ -109,11 +110,13 @@ func (r *redactor) tokens(src string) string {
 		if failed {
 			return fmt.Sprintf("(%d bytes)", len(src))
 		}
+		// Two names in a row need a space between them.
 		name := tok == token.IDENT || tok.IsKeyword()
 		if name && after {
 			b.WriteByte(' ')
 		}
 		after = name
+		// Write the token, or what may be shown of it.
 		switch {
 		case tok == token.EOF:
 			return strings.TrimSpace(b.String())

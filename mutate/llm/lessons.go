@@ -65,6 +65,7 @@ func readLessons(into map[string]Lesson, fsys fs.FS, dir string, from func(name 
 	if err != nil {
 		return err
 	}
+	// Only Markdown files are lessons, and there is a bound on their number and size.
 	n := 0
 	for _, f := range files {
 		if f.IsDir() || !strings.HasSuffix(f.Name(), ".md") {
@@ -83,6 +84,7 @@ func readLessons(into map[string]Lesson, fsys fs.FS, dir string, from func(name 
 				Remedy: fmt.Sprintf("a lesson has at most %d; split it", maxLesson),
 			}
 		}
+		// Read the lesson. It replaces one of the same name from a folder before.
 		text, err := fs.ReadFile(fsys, strings.TrimPrefix(dir+"/"+f.Name(), "./"))
 		if err != nil {
 			return err

@@ -112,6 +112,7 @@ func (e *Evidence) request(seed uint64) string {
 		name = word(e.Target.Name)
 	}
 	switch e.Kind {
+	// A conversation holds the failed reply already; a new prompt has a part that shows it.
 	case Repair:
 		if e.Continues {
 			return title +
@@ -128,6 +129,8 @@ func (e *Evidence) request(seed uint64) string {
 				"both. Keep what makes each fast, drop what only one of them needs, and change the version to "+
 				"change. Answer in the form that was given.\n", name)
 	}
+	// A conversation goes on: it mends a version that behaves differently, or takes a right one
+	// further.
 	if e.Kind == Follow {
 		if e.Last != nil && e.Last.Status != beagle.Equal && e.Last.Status != beagle.Accepted {
 			return title +
@@ -137,6 +140,7 @@ func (e *Evidence) request(seed uint64) string {
 		return title + "The version to change is now your last one. Take it further: " + e.wanted(seed) +
 			" Answer in the form that was given.\n"
 	}
+	// Improve asks for something new, with an idea that depends on the seed.
 	return title +
 		fmt.Sprintf("Change the version to change of %s so that it becomes faster on what it receives. Do not propose "+
 			"an idea again that stands under \"What was tried\". %s Answer in the form that was given.\n", name,

@@ -30,6 +30,8 @@ func (e *Evidence) wishes() []wish {
 			out = append(out, wish{fmt.Sprintf(format, args...), gain})
 		}
 	}
+	// Measured: the line that takes the time, what a call allocates, and how the inputs behave. The
+	// gain grows with the measured share.
 	if line, share := e.hottest(); share >= 0.25 {
 		add(true, 0.3+share,
 			"The idea wanted from this call is about line %d, which takes %s of the time: avoid its work, "+
@@ -51,6 +53,7 @@ func (e *Evidence) wishes() []wish {
 			"The idea wanted from this call is to find out early, and cheaply, that the "+
 				"result equals the first argument, as in %s of the calls.", percent(f.Identity))
 	}
+	// Seen in the code only: what it consists of. Allocations count here if nobody measured them.
 	add(e.Parent.Cost == nil && known["alloc"] > 0, 0.5,
 		"The idea wanted from this call is one allocation less, of those that the caller cannot see.")
 	add(known["loop"] > 0, 0.45,
@@ -61,9 +64,11 @@ func (e *Evidence) wishes() []wish {
 	add(known["map"] > 0, 0.4,
 		"The idea wanted from this call is something simpler than a map, for keys that are few or small.")
 	add(known["recursion"] > 0, 0.5, "The idea wanted from this call is what the recursion computes again and again.")
+	// These two fit any code, so no call is without an idea.
 	add(true, 0.3, "The idea wanted from this call is another algorithm for the same answer, with fewer steps and not "+
 		"cheaper ones.")
 	add(true, 0.25, "The idea wanted from this call is a short way for what nearly all inputs have in common.")
+	// Ideas of equal gain need an order of their own, so that a seed always asks for the same.
 	inorder.By(out, func(a, b wish) int {
 		switch {
 		case a.gain > b.gain:

@@ -92,6 +92,7 @@ func (c complaint) kindOf(status int) ErrorKind {
 // remedy tells the user what to do about an error.
 func remedy(kind ErrorKind, m Model, c complaint) string {
 	switch kind {
+	// The user's settings are wrong: the key, the name of the model, or its address.
 	case BadKey:
 		env := m.KeyEnv
 		if env == "" {
@@ -103,12 +104,14 @@ func remedy(kind ErrorKind, m Model, c complaint) string {
 			return "Check the name, and that the key's account has the model."
 		}
 		return fmt.Sprintf("Check the name and the address %s; many servers want an address that ends in /v1.", m.URL)
+	// The request asks for more than the account or the model allows.
 	case ContextTooLong:
 		return "Lower the sizes of the prompt's parts, or take a model with a longer context."
 	case RateLimited:
 		return "Lower the number of calls in flight, or wait."
 	case Unpaid:
 		return "Add money or quota to the account, or ask another model."
+	// The server does not answer, or not in its protocol.
 	case Timeout:
 		return "Raise the time limit of a call, or ask a faster model."
 	case Unavailable:
@@ -119,6 +122,7 @@ func remedy(kind ErrorKind, m Model, c complaint) string {
 	case Malformed:
 		return fmt.Sprintf("Check that %s speaks the %s protocol.", m.URL, m.Provider)
 	}
+	// Of other refusals only the parameter is known that the server names.
 	if c.param != "" {
 		return fmt.Sprintf("The server refuses the parameter %s.", c.param)
 	}

@@ -20,10 +20,10 @@ var accumulators = &mutate.Mutator{
 	Name: "accumulators",
 	Doc: "Sum into several variables in turn and add them at the end: the additions no longer wait for each other. " +
 		"Exact for integers in any order; never done for floats, whose sum would change.",
-	Before: `for _, x := range v {
+	Example: mutate.Shows(`for _, x := range v {
 	sum += x
 }`,
-	After: `rest := v
+		`rest := v
 var sum1, sum2, sum3 int
 for len(rest) >= 4 {
 	sum += rest[0]
@@ -35,7 +35,7 @@ for len(rest) >= 4 {
 sum += sum1 + sum2 + sum3
 for _, x := range rest {
 	sum += x
-}`,
+}`),
 	Class: beagle.E0,
 	Gain:  1.5,
 	Find:  findReductions,

@@ -19,17 +19,17 @@ var answerTable = &mutate.Mutator{
 	Doc: "Look up what a function of one or two small numbers answers in a table that the function itself fills " +
 		"when the program starts. A switch over many cases is a search with branches that cannot be foreseen. " +
 		"Exact: the answers are constants, and the function still answers for numbers outside of the table.",
-	Before: `switch state<<8 | class {
+	Example: mutate.Shows(`switch state<<8 | class {
 case inText<<8 | quote:
 	return inString, emit
 case inString<<8 | quote:
 	return inText, emit
 ...`,
-	After: `if uint64(state) < 4 && uint64(class) < 16 {
+		`if uint64(state) < 4 && uint64(class) < 16 {
 	a := &nextTable[uint64(state)][uint64(class)]
 	return int(a.state), int(a.action)
 }
-return nextOther(state, class)`,
+return nextOther(state, class)`),
 	Class:   beagle.E0,
 	Gain:    1.3,
 	Find:    findAnswerTables,

@@ -18,14 +18,14 @@ var appendIndex = &mutate.Mutator{
 	Doc: "Fill a slice by index when each iteration of the loop appends exactly one element to one that was made " +
 		"with room for all. It saves the test for room, and costs clearing the slice first: whether it pays depends " +
 		"on the element and the toolchain. Exact: length, capacity and elements are the same.",
-	Before: `out := make([]int, 0, len(in))
+	Example: mutate.Shows(`out := make([]int, 0, len(in))
 for _, x := range in {
 	out = append(out, x*x)
 }`,
-	After: `out := make([]int, len(in))
+		`out := make([]int, len(in))
 for i, x := range in {
 	out[i] = x * x
-}`,
+}`),
 	Class:   beagle.E0,
 	Gain:    1.05,
 	Find:    findAppendIndex,

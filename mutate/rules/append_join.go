@@ -17,9 +17,9 @@ var appendJoin = &mutate.Mutator{
 	Doc: "Append elements that follow each other in one call. Each append tests for room and updates the length. " +
 		"The elements are the same; the capacity may differ, since the slice grows once. Legal because evaluating " +
 		"the later elements has no effects and does not look at the slice.",
-	Before: `b = append(b, byte(n>>8))
+	Example: mutate.Shows(`b = append(b, byte(n>>8))
 b = append(b, byte(n))`,
-	After:   `b = append(b, byte(n>>8), byte(n))`,
+		`b = append(b, byte(n>>8), byte(n))`),
 	Class:   beagle.E2,
 	Gain:    1.2,
 	Find:    findAppendJoin,

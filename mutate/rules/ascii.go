@@ -20,14 +20,14 @@ var asciiPath = &mutate.Mutator{
 	Name: "ascii-fast-path",
 	Doc: "Work on bytes where the input is all ASCII, which most text of machines is, and on runes otherwise. The " +
 		"copy for ASCII is the original with each rune replaced by its byte; a scan decides which of the two runs.",
-	Before: `func Clean(s string) string {
+	Example: mutate.Shows(`func Clean(s string) string {
 	var out strings.Builder
 	for _, r := range s {
 		out.WriteRune(unicode.ToLower(r))
 	}
 	return out.String()
 }`,
-	After: `func Clean(s string) string {
+		`func Clean(s string) string {
 	if isASCII(s) {
 		return cleanASCII(s)
 	}
@@ -41,7 +41,7 @@ func cleanASCII(s string) string {
 		out.WriteByte(byte(unicode.ToLower(r)))
 	}
 	return out.String()
-}`,
+}`),
 	Class:   beagle.E3,
 	Gain:    1.5,
 	Find:    findASCII,

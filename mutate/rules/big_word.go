@@ -21,8 +21,8 @@ var bigWord = &mutate.Mutator{
 	Doc: "Calculate with machine words where big integers fit into them, as most do, instead of lists of words. A " +
 		"division of math/big is several times as slow, and a new number gets room for four more words. Exact: the " +
 		"helper checks that operands and result fit, and leaves the rest to math/big.",
-	Before: `q := new(big.Int).Quo(cents, hundred)`,
-	After: `q := quoInts(cents, hundred)
+	Example: mutate.Shows(`q := new(big.Int).Quo(cents, hundred)`,
+		`q := quoInts(cents, hundred)
 
 // quoInts is new(big.Int).Quo(x, y), in one word where all fit.
 func quoInts(x, y *big.Int) *big.Int {
@@ -33,7 +33,7 @@ func quoInts(x, y *big.Int) *big.Int {
 		}
 	}
 	return new(big.Int).Quo(x, y)
-}`,
+}`),
 	Class:   beagle.E0,
 	Gain:    1.3,
 	Find:    findBigWords,

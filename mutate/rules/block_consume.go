@@ -20,12 +20,12 @@ var blockConsume = &mutate.Mutator{
 	Doc: "Cut each block off the front of the slice instead of computing where it starts. The compiler cannot " +
 		"relate i*4+3 to the length and checks every access; a block of a slice of known length needs none. Legal " +
 		"where the index serves only to find the block.",
-	Before: `for i := 0; i+4 <= len(data); i += 4 {
+	Example: mutate.Shows(`for i := 0; i+4 <= len(data); i += 4 {
 	sum += uint32(data[i]) | uint32(data[i+1])<<8 | uint32(data[i+2])<<16 | uint32(data[i+3])<<24
 }`,
-	After: `for rest := data; len(rest) >= 4; rest = rest[4:] {
+		`for rest := data; len(rest) >= 4; rest = rest[4:] {
 	sum += uint32(rest[0]) | uint32(rest[1])<<8 | uint32(rest[2])<<16 | uint32(rest[3])<<24
-}`,
+}`),
 	Class:   beagle.E0,
 	Gain:    1.2,
 	Find:    findBlocks,
@@ -68,7 +68,7 @@ func findBlocks(p *mutate.Pass) []mutate.Site {
 // function that a variable of the package or a literal's own one is known to.
 func keepsSeq(p *mutate.Pass, v *types.Var, loop ast.Stmt) bool {
 	for _, id := range p.Uses(v, loop) {
-		return facts.Steady(p, id, loop)
+		return facts.SameValue(p, id, loop)
 	}
 	return true
 }
@@ -159,7 +159,7 @@ func (b *blockLoop) byBlocks(p *mutate.Pass) bool {
 	// The index counts blocks, so position i*size of the sequence is the start of the rest. The
 	// sequence must still have the length that the limit was derived from.
 	b.scale, b.text = b.size, strconv.FormatInt(b.size, 10)
-	return !reassignedBefore(p, b.seq, b.stmt) && (!p.IsGlobal(b.seq) || p.Steady(b.seq))
+	return !reassignedBefore(p, b.seq, b.stmt) && (!p.IsGlobal(b.seq) || p.NeverChanges(b.seq))
 }
 
 // reassignedBefore reports whether anything but its declaration gives the sequence a value. The

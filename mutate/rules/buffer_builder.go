@@ -17,16 +17,16 @@ var bufferBuilder = &mutate.Mutator{
 	Doc: "Collect a text in a strings.Builder instead of a bytes.Buffer. The buffer's String copies the text once " +
 		"more, and its writes keep a read position that nobody uses. Exact: the buffer stays in the function, and " +
 		"code only writes to it and takes its text.",
-	Before: `var b bytes.Buffer
+	Example: mutate.Shows(`var b bytes.Buffer
 for _, w := range words {
 	b.WriteString(w)
 }
 return b.String()`,
-	After: `var b strings.Builder
+		`var b strings.Builder
 for _, w := range words {
 	b.WriteString(w)
 }
-return b.String()`,
+return b.String()`),
 	Class:   beagle.E0,
 	Gain:    1.2,
 	Find:    findBufferBuilder,

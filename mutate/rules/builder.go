@@ -19,17 +19,17 @@ var stringBuilder = &mutate.Mutator{
 	Name: "string-builder",
 	Doc: "Collect a string that grows in a loop in a strings.Builder. Every += copies what is there already, so the " +
 		"loop is quadratic. Legal because nothing else sees the string while it grows.",
-	Before: `s := ""
+	Example: mutate.Shows(`s := ""
 for _, w := range words {
 	s += w + " "
 }
 return s`,
-	After: `var s strings.Builder
+		`var s strings.Builder
 for _, w := range words {
 	s.WriteString(w)
 	s.WriteByte(' ')
 }
-return s.String()`,
+return s.String()`),
 	Class:   beagle.E0,
 	Gain:    3,
 	Find:    findStringBuilder,
@@ -45,11 +45,11 @@ var builderGrow = &mutate.Mutator{
 	Doc: "Give a strings.Builder its size before code fills it: the exact one if it can be known, else the length " +
 		"of an input, or room for a short text. It saves the copies that doubling makes. " +
 		"Legal because only the capacity differs, and nobody asks for it.",
-	Before: `var b strings.Builder
+	Example: mutate.Shows(`var b strings.Builder
 for _, w := range words {
 	b.WriteString(w)
 }`,
-	After: `var b strings.Builder
+		`var b strings.Builder
 n := 0
 for _, w := range words {
 	n += len(w)
@@ -57,7 +57,7 @@ for _, w := range words {
 b.Grow(n)
 for _, w := range words {
 	b.WriteString(w)
-}`,
+}`),
 	Class:   beagle.E0,
 	Gain:    1.3,
 	Find:    findBuilderGrow,

@@ -18,14 +18,14 @@ var byteBits = &mutate.Mutator{
 	Doc: "Test a byte against a set of ASCII characters with two constant words, one bit a character: no branch to " +
 		"mispredict and no load. Exact: the words are made by evaluating the original test on all 256 bytes, and a " +
 		"shift by 64 or more gives 0.",
-	Before: `if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_' {`,
-	After: `if (wordLow>>c|wordHigh>>(c-64))&1 != 0 {
+	Example: mutate.Shows(`if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_' {`,
+		`if (wordLow>>c|wordHigh>>(c-64))&1 != 0 {
 
 // The bits of the bytes below 64, and of those from 64 to 127, that are a word's.
 const (
 	wordLow  uint64 = 0x03ff000000000000
 	wordHigh uint64 = 0x07fffffe80000000
-)`,
+)`),
 	Class:   beagle.E0,
 	Gain:    1.2,
 	Find:    findByteTests,
@@ -44,11 +44,11 @@ func (s *tableSite) fixed(p *mutate.Pass) bool {
 func (s *tableSite) setOf(p *mutate.Pass) (set byteClass, err error) {
 	if s.pred != nil {
 		_, arg := predicateCall(p, s.calls[0])
-		return p.ByteSet(s.calls[0], arg)
+		return p.Values().ByteSet(s.calls[0], arg)
 	}
 	operand := mustTest(p, s.run[0]).operand
 	for i, e := range s.run {
-		one, err := p.ByteSet(e, operand)
+		one, err := p.Values().ByteSet(e, operand)
 		if err != nil {
 			return set, err
 		}

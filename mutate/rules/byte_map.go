@@ -20,14 +20,14 @@ var byteMap = &mutate.Mutator{
 	Doc: "Turn a map with byte keys into an array of 256 elements. Indexing costs one load, without hashing or a " +
 		"bounds check. Legal because the map stays in one place and is only indexed: a missing key reads as zero in " +
 		"both, and nobody asks for the order or the size.",
-	Before: `counts := make(map[byte]int)
+	Example: mutate.Shows(`counts := make(map[byte]int)
 for i := range len(s) {
 	counts[s[i]]++
 }`,
-	After: `var counts [256]int
+		`var counts [256]int
 for i := range len(s) {
 	counts[s[i]]++
-}`,
+}`),
 	Class:   beagle.E0,
 	Gain:    4,
 	Find:    findByteMap,

@@ -19,8 +19,8 @@ var byteTable = &mutate.Mutator{
 	Doc: "Look a property of a byte up in a table of 256 booleans instead of comparing it with one constant after " +
 		"another. On mixed bytes the comparisons are mispredicted branches, the load is not. Exact, because the " +
 		"table is filled by evaluating the original test on all 256 bytes.",
-	Before: `if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_' {`,
-	After: `if wordByte[c] {
+	Example: mutate.Shows(`if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_' {`,
+		`if wordByte[c] {
 
 var wordByte = func() (t [256]bool) {
 	for i := range t {
@@ -28,7 +28,7 @@ var wordByte = func() (t [256]bool) {
 		t[i] = c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_'
 	}
 	return t
-}()`,
+}()`),
 	Class:   beagle.E0,
 	Gain:    1.3,
 	Find:    findByteTables,

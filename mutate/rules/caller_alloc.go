@@ -20,14 +20,14 @@ var callerAlloc = &mutate.Mutator{
 	Doc: "Split a constructor into the allocation and a function that fills it in. The first is small enough to be " +
 		"inlined, so that a caller that does not keep the result has it on its own stack, and nothing is allocated. " +
 		"Exact: the second part gets the same memory and the same arguments.",
-	Before: `func newState(seed []byte) *state {
+	Example: mutate.Shows(`func newState(seed []byte) *state {
 	s := &state{}
 	for i, b := range seed {
 		s.mix(i, b)
 	}
 	return s
 }`,
-	After: `func newState(seed []byte) *state {
+		`func newState(seed []byte) *state {
 	s := &state{}
 	fillState(s, seed)
 	return s
@@ -37,7 +37,7 @@ func fillState(s *state, seed []byte) {
 	for i, b := range seed {
 		s.mix(i, b)
 	}
-}`,
+}`),
 	Class:   beagle.E0,
 	Gain:    1.3,
 	Find:    findCallerAlloc,

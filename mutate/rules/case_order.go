@@ -18,18 +18,18 @@ var caseOrder = &mutate.Mutator{
 	Name: "case-order",
 	Doc: "Ask for the most frequent bytes of the corpus first in a chain of tests. Exact, because the tests are " +
 		"evaluated on all 256 bytes and no byte passes two of them.",
-	Before: `switch {
+	Example: mutate.Shows(`switch {
 case c == '"':
 	quoted = true
 case c >= 'a' && c <= 'z':
 	n++
 }`,
-	After: `switch {
+		`switch {
 case c >= 'a' && c <= 'z':
 	n++
 case c == '"':
 	quoted = true
-}`,
+}`),
 	Class:   beagle.E0,
 	Gain:    1.3,
 	Find:    findCaseOrder,
@@ -174,7 +174,7 @@ func weigh(p *mutate.Pass, arms []arm, bytes []float64) bool {
 			}
 			operand = t.operand
 			// The set of a test is computed, not read off: tests may call predicates.
-			set, err := p.ByteSet(e, operand)
+			set, err := p.Values().ByteSet(e, operand)
 			if err != nil {
 				return false
 			}

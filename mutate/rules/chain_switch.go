@@ -19,18 +19,18 @@ var chainSwitch = &mutate.Mutator{
 	Doc: "Choose by a switch instead of comparing one value with constants one after the other. The compiler " +
 		"searches constant cases or jumps through a table. Legal because the constants differ and the value is a " +
 		"plain variable.",
-	Before: `if op == "get" {
+	Example: mutate.Shows(`if op == "get" {
 	return 1
 } else if op == "put" {
 	return 2
 } ...`,
-	After: `switch op {
+		`switch op {
 case "get":
 	return 1
 case "put":
 	return 2
 ...
-}`,
+}`),
 	Class:   beagle.E0,
 	Gain:    1.2,
 	Find:    findChainSwitch,

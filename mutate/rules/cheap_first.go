@@ -15,14 +15,14 @@ var cheapFirst = &mutate.Mutator{
 	Name: "cheap-test-first",
 	Doc: "Test whether there is anything to do before preparing for it. Legal because the preparation has no " +
 		"effects and cannot panic, and the test neither uses what it yields nor changes what it reads.",
-	Before: `lower := strings.ToLower(s)
+	Example: mutate.Shows(`lower := strings.ToLower(s)
 if len(s) > max {
 	return false
 }`,
-	After: `if len(s) > max {
+		`if len(s) > max {
 	return false
 }
-lower := strings.ToLower(s)`,
+lower := strings.ToLower(s)`),
 	Class:   beagle.E0,
 	Gain:    1.2,
 	Find:    findCheapFirst,

@@ -19,13 +19,13 @@ var checkHint = &mutate.Mutator{
 	Doc: "Read the highest constant index first, so that one bounds check covers the lines below. Legal because " +
 		"every one of them is reached, so a slice that is too short panics in any case; it panics earlier. Only the " +
 		"lines themselves may assign the slice.",
-	Before: `a := b[0]
+	Example: mutate.Shows(`a := b[0]
 c := b[1]
 d := b[2]`,
-	After: `_ = b[2] // one bounds check for the lines below
+		`_ = b[2] // one bounds check for the lines below
 a := b[0]
 c := b[1]
-d := b[2]`,
+d := b[2]`),
 	Class:   beagle.E1,
 	Gain:    1.05,
 	Find:    findCheckHint,

@@ -19,10 +19,10 @@ var checksumStd = &mutate.Mutator{
 	Doc: "Call hash/crc32 or hash/crc64 for a checksum loop over their tables. For the IEEE and Castagnoli " +
 		"polynomials the library uses the processor's carry-less multiplication. The table is recognised entry by " +
 		"entry, by evaluating how it is filled.",
-	Before: `for _, b := range data {
+	Example: mutate.Shows(`for _, b := range data {
 	crc = table[byte(crc)^b] ^ crc>>8
 }`,
-	After:   `crc = ^crc32.Update(^crc, crc32.IEEETable, data)`,
+		`crc = ^crc32.Update(^crc, crc32.IEEETable, data)`),
 	Class:   beagle.E4,
 	Gain:    20,
 	Find:    findChecksumStd,
@@ -33,10 +33,10 @@ var checksumSlicing = &mutate.Mutator{
 	Name: "checksum-slicing",
 	Doc: "Advance a table-driven checksum by 4, 8 or 16 bytes at once with as many tables, each a byte further on " +
 		"(slicing-by-N). Legal because the table is linear over exclusive or, which is checked for all its entries.",
-	Before: `for _, b := range data {
+	Example: mutate.Shows(`for _, b := range data {
 	crc = table[byte(crc)^b] ^ crc>>8
 }`,
-	After: `rest := data
+		`rest := data
 for len(rest) >= 8 {
 	crc ^= binary.LittleEndian.Uint32(rest)
 	crc = slicing[7][byte(crc)] ^ slicing[6][byte(crc>>8)] ^ ... ^ slicing[0][rest[7]]
@@ -44,7 +44,7 @@ for len(rest) >= 8 {
 }
 for _, b := range rest {
 	crc = table[byte(crc)^b] ^ crc>>8
-}`,
+}`),
 	Class: beagle.E4,
 	Gain:  4,
 	Find:  func(p *mutate.Pass) []mutate.Site { return checksumSites(p, isLinear) },
@@ -186,7 +186,7 @@ func (c *checksum) unconverted(p *mutate.Pass, e ast.Expr) ast.Expr {
 
 // readTable evaluates the table.
 func (c *checksum) readTable(p *mutate.Pass) bool {
-	v, err := p.EvalGlobal(c.table)
+	v, err := p.Values().EvalGlobal(c.table)
 	// A table of the package itself is evaluated rather than recognised by its name.
 	list, ok := v.([]mutate.Value)
 	if err != nil || !ok || len(list) != 256 {

@@ -21,9 +21,9 @@ var checksumAgain = &mutate.Mutator{
 		"arithmetic. The standard library sums many bytes in a nanosecond; the arithmetic takes as long as a " +
 		"kilobyte or more. That the helper combines two sums is a guess from what it is handed, which the " +
 		"verification decides.",
-	Before: `sum := crc32.ChecksumIEEE(block)
+	Example: mutate.Shows(`sum := crc32.ChecksumIEEE(block)
 total := combine(running, sum, len(block))`,
-	After: `sum := crc32.ChecksumIEEE(block)
+		`sum := crc32.ChecksumIEEE(block)
 total := combineAgain(running, sum, block)
 
 func combineAgain(first, second uint32, data []byte) uint32 {
@@ -31,7 +31,7 @@ func combineAgain(first, second uint32, data []byte) uint32 {
 		return crc32.Update(first, crc32.IEEETable, data)
 	}
 	return combine(first, second, len(data))
-}`,
+}`),
 	Class:   beagle.E4,
 	Gain:    4,
 	Find:    findChecksumAgain,

@@ -20,13 +20,13 @@ var classSwitch = &mutate.Mutator{
 	Doc: "Look up which of several tests a byte passes in one table of 256 classes, and switch on the class, " +
 		"instead of trying one test after another. Exact, because the table is filled by asking the original tests " +
 		"in their order on all 256 bytes.",
-	Before: `switch {
+	Example: mutate.Shows(`switch {
 case isDigit(c):
 	digits++
 case c == ' ' || c == '\t':
 	blanks++
 }`,
-	After: `switch byteClass[c] {
+		`switch byteClass[c] {
 case 1: // isDigit(c)
 	digits++
 case 2: // c == ' ' || c == '\t'
@@ -44,7 +44,7 @@ var byteClass = func() (t [256]uint8) {
 		}
 	}
 	return t
-}()`,
+}()`),
 	Class:   beagle.E0,
 	Gain:    1.3,
 	Find:    findClassSwitch,
@@ -149,7 +149,7 @@ func classEdits(p *mutate.Pass, s ast.Stmt, arms []classArm) []mutate.Edit {
 				return nil
 			}
 			operand, leaves = t.operand, leaves+t.leaves
-			if _, err := p.ByteSet(e, operand); err != nil || namesLocal(p, e) {
+			if _, err := p.Values().ByteSet(e, operand); err != nil || namesLocal(p, e) {
 				return nil
 			}
 		}

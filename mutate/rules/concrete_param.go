@@ -20,7 +20,7 @@ var concreteParam = &mutate.Mutator{
 	Doc: "Give a helper that takes an interface, and is always handed one concrete type, that type as its " +
 		"parameter. The argument need not be boxed, its methods can be inlined, and a switch on its type is decided " +
 		"once. Legal because the helper only calls methods of the parameter or switches on its type.",
-	Before: `func text(v any) string {
+	Example: mutate.Shows(`func text(v any) string {
 	switch v := v.(type) {
 	case int:
 		return strconv.Itoa(v)
@@ -31,11 +31,11 @@ var concreteParam = &mutate.Mutator{
 }
 
 b = append(b, text(id)...) // id is an int`,
-	After: `func textInt(v int) string {
+		`func textInt(v int) string {
 	return strconv.Itoa(v)
 }
 
-b = append(b, textInt(id)...)`,
+b = append(b, textInt(id)...)`),
 	Class:   beagle.E0,
 	Gain:    1.3,
 	Find:    findConcreteParam,

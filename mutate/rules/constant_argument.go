@@ -20,12 +20,12 @@ var constantArgument = &mutate.Mutator{
 	Doc: "Give calls that pass a constant a copy of the helper with the constant in place of the parameter. The " +
 		"compiler drops the branches that the constant decides, and other rewrites see a set or size that is known. " +
 		"Exact: the helper never assigns the parameter.",
-	Before: `func only(s, set string) bool { ... strings.ContainsRune(set, r) ... }
+	Example: mutate.Shows(`func only(s, set string) bool { ... strings.ContainsRune(set, r) ... }
 
 ok := only(s, digits)`,
-	After: `func onlyDigits(s string) bool { ... strings.ContainsRune(digits, r) ... }
+		`func onlyDigits(s string) bool { ... strings.ContainsRune(digits, r) ... }
 
-ok := onlyDigits(s)`,
+ok := onlyDigits(s)`),
 	Class:   beagle.E0,
 	Gain:    1.08,
 	Find:    findConstantArgument,

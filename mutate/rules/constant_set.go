@@ -21,8 +21,8 @@ var constantSet = &mutate.Mutator{
 	Doc: "Compare a character with those of a constant set instead of searching for it in a text. The call costs " +
 		"more than a few comparisons, and cannot be inlined. Exact: the set is ASCII, which no other character " +
 		"matches.",
-	Before:  `if strings.ContainsRune(" \t\r\n", r) {`,
-	After:   `if r == '\t' || r == '\n' || r == '\r' || r == ' ' {`,
+	Example: mutate.Shows(`if strings.ContainsRune(" \t\r\n", r) {`,
+		`if r == '\t' || r == '\n' || r == '\r' || r == ' ' {`),
 	Class:   beagle.E0,
 	Gain:    1.2,
 	Find:    findConstantSet,

@@ -17,8 +17,7 @@ var dropConversion = &mutate.Mutator{
 	Doc: "Use what takes the type that is there instead of converting between string and []byte first. Each " +
 		"conversion copies. Legal for functions that have a twin in the other package and keep nothing of their " +
 		"argument, and for append and copy, which take both.",
-	Before:  `buf.Write([]byte(name))`,
-	After:   `buf.WriteString(name)`,
+	Example: mutate.Shows(`buf.Write([]byte(name))`, `buf.WriteString(name)`),
 	Class:   beagle.E0,
 	Gain:    1.3,
 	Find:    findConversions,

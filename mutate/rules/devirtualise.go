@@ -20,10 +20,10 @@ var devirtualise = &mutate.Mutator{
 	Doc: "Ask once in front of a loop whether an interface holds a certain type, and run a copy of the loop that " +
 		"calls the methods of that type directly: such calls can be inlined. Any other type takes the loop as " +
 		"before. The parameter is the type.",
-	Before: `for _, b := range data {
+	Example: mutate.Shows(`for _, b := range data {
 	w.WriteByte(b)
 }`,
-	After: `if known, ok := w.(*bytes.Buffer); ok {
+		`if known, ok := w.(*bytes.Buffer); ok {
 	for _, b := range data {
 		known.WriteByte(b)
 	}
@@ -31,7 +31,7 @@ var devirtualise = &mutate.Mutator{
 	for _, b := range data {
 		w.WriteByte(b)
 	}
-}`,
+}`),
 	Class:   beagle.E3,
 	Gain:    1.3,
 	Find:    findDevirtualise,

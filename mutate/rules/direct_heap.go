@@ -20,13 +20,13 @@ var directHeap = &mutate.Mutator{
 		"Less and Swap through an interface for each level; here they can be inlined. Exact but for the text of " +
 		"the panic on a nil heap: the functions are the library's, so that the methods are called in the same " +
 		"order.",
-	Before: `heap.Push(&q, item)`,
-	After: `pushQueue(&q, item)
+	Example: mutate.Shows(`heap.Push(&q, item)`,
+		`pushQueue(&q, item)
 
 func pushQueue(h *queue, x any) {
 	h.Push(x)
 	upQueue(h, h.Len()-1)
-}`,
+}`),
 	Class: beagle.E1,
 	Gain:  1.6,
 	Find:  findDirectHeap,

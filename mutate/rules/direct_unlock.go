@@ -17,15 +17,15 @@ var directUnlock = &mutate.Mutator{
 	Doc: "Unlock where the work ends instead of by defer, in a small function with one way out. Legal because " +
 		"nothing between lock and unlock can panic: map reads, plain variables and fields of what the lock belongs " +
 		"to.",
-	Before: `c.mu.Lock()
+	Example: mutate.Shows(`c.mu.Lock()
 defer c.mu.Unlock()
 c.n++
 return c.n`,
-	After: `c.mu.Lock()
+		`c.mu.Lock()
 c.n++
 n := c.n
 c.mu.Unlock()
-return n`,
+return n`),
 	Class:   beagle.E1,
 	Gain:    1.1,
 	Find:    findDirectUnlock,

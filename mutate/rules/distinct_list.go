@@ -23,7 +23,7 @@ var distinctList = &mutate.Mutator{
 		"when it is random: each position is noted down, and the next one overwrites it unless it was new. Longer " +
 		"lists go the old way. Legal because the set is local, the loop does nothing else, and keys are numbers " +
 		"that the elements hold.",
-	Before: `seen := map[int32]struct{}{}
+	Example: mutate.Shows(`seen := map[int32]struct{}{}
 for i, e := range events {
 	if _, ok := seen[e.id]; ok {
 		continue
@@ -31,7 +31,7 @@ for i, e := range events {
 	seen[e.id] = struct{}{}
 	first = append(first, i)
 }`,
-	After: `if len(events) > 0 && len(events) <= 256 {
+		`if len(events) > 0 && len(events) <= 256 {
 	var slots [512]uint8 // positions; 0 is free, or the first element, which is known
 	var found [256]uint8
 	count := 1
@@ -58,7 +58,7 @@ for i, e := range events {
 		}
 		slots[at&511] = uint8(slot)
 	}
-	...`,
+	...`),
 	Class:   beagle.E2,
 	Gain:    4,
 	Find:    findDistinct,

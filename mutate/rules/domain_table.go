@@ -15,8 +15,8 @@ var domainTable = &mutate.Mutator{
 	Name: "domain-table",
 	Doc: "Look up what a function of one byte gives in a table that the function itself fills when the program " +
 		"starts. Legal because it has no effects, cannot panic, and the table holds all its 256 values.",
-	Before: `n += hexValue(c)`,
-	After: `n += hexValues[c]
+	Example: mutate.Shows(`n += hexValue(c)`,
+		`n += hexValues[c]
 
 // hexValues holds hexValue of every byte.
 var hexValues = func() (t [256]int) {
@@ -24,7 +24,7 @@ var hexValues = func() (t [256]int) {
 		t[i] = hexValue(byte(i))
 	}
 	return t
-}()`,
+}()`),
 	Class:   beagle.E0,
 	Gain:    1.4,
 	Find:    findDomainTable,

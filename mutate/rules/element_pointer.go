@@ -17,10 +17,10 @@ var elementPointer = &mutate.Mutator{
 	Doc: "Look at an element where it is instead of copying it into a variable, when it does not fit registers and " +
 		"only parts of it are read. Legal because nothing that runs while the variable lives changes memory, and " +
 		"the variable stays as it is.",
-	Before: `entry := table[middle]
+	Example: mutate.Shows(`entry := table[middle]
 if r < entry.first {`,
-	After: `entry := &table[middle] // not copied
-if r < entry.first {`,
+		`entry := &table[middle] // not copied
+if r < entry.first {`),
 	Class:   beagle.E0,
 	Gain:    1.1,
 	Find:    findElementPointers,

@@ -17,14 +17,14 @@ var fieldSum = &mutate.Mutator{
 	Doc: "Add up in a local variable and store the field once behind the loop, instead of loading and storing it in " +
 		"every iteration. Legal because the loop calls nothing, cannot panic or leave early, and touches no other " +
 		"memory of the field's type.",
-	Before: `for _, x := range v {
+	Example: mutate.Shows(`for _, x := range v {
 	h.sum += x
 }`,
-	After: `sum := h.sum
+		`sum := h.sum
 for _, x := range v {
 	sum += x
 }
-h.sum = sum`,
+h.sum = sum`),
 	Class:   beagle.E0,
 	Gain:    1.1,
 	Find:    findFieldSum,

@@ -18,7 +18,7 @@ var filterAppend = &mutate.Mutator{
 		"hand. Nothing proves to the compiler that the count stays below the length, so it checks each store. " +
 		"Exact: at most one element is kept an iteration, so the append never outgrows the slice and writes the same " +
 		"places.",
-	Before: `n := 0
+	Example: mutate.Shows(`n := 0
 for _, x := range s {
 	if keep(x) {
 		s[n] = x
@@ -26,13 +26,13 @@ for _, x := range s {
 	}
 }
 return s[:n]`,
-	After: `kept := s[:0]
+		`kept := s[:0]
 for _, x := range s {
 	if keep(x) {
 		kept = append(kept, x)
 	}
 }
-return kept`,
+return kept`),
 	Class:   beagle.E0,
 	Gain:    1.05,
 	Find:    findFilterAppend,

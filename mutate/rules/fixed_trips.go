@@ -21,13 +21,13 @@ var fixedTrips = &mutate.Mutator{
 	Doc: "Write out the iterations of a loop over a short list of constants, or between two constants. The compiler " +
 		"does not unroll loops; written out, indices and masks are constants, accesses need no check, and no list is " +
 		"built. Exact: the body assigns no loop variable, and neither breaks nor continues.",
-	Before: `for i, at := range [4]int{0, 2, 5, 7} {
+	Example: mutate.Shows(`for i, at := range [4]int{0, 2, 5, 7} {
 	dst[at] = digits[id[i]>>4]
 }`,
-	After: `dst[0] = digits[id[0]>>4]
+		`dst[0] = digits[id[0]>>4]
 dst[2] = digits[id[1]>>4]
 dst[5] = digits[id[2]>>4]
-dst[7] = digits[id[3]>>4]`,
+dst[7] = digits[id[3]>>4]`),
 	Class:   beagle.E0,
 	Gain:    1.25,
 	Find:    findFixedTrips,
@@ -185,7 +185,7 @@ func rangedTrips(p *mutate.Pass, s *ast.RangeStmt) *fixedLoop {
 		return nil
 	}
 	// A variable of the package that never changes is known with its values.
-	if values, err := p.EvalGlobal(v); err == nil {
+	if values, err := p.Values().EvalGlobal(v); err == nil {
 		if list, ok := values.([]mutate.Value); ok && len(list) > 0 && len(list) <= maxTrips {
 			return l.over(p, len(list), key, value, list, nil)
 		}

@@ -76,7 +76,7 @@ func (l *fixedLoop) folded(p *mutate.Pass, e ast.Expr, i int) (string, bool) {
 		}
 	}
 	// What remains is evaluated with the iteration's values, as the program would.
-	value, err := p.Eval(e, l.trips[i])
+	value, err := p.Values().Eval(e, l.trips[i])
 	if err != nil {
 		return "", false
 	}

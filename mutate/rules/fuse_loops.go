@@ -23,7 +23,7 @@ var fuseLoops = example.Rule{
 	Source: fuseLoopsSource,
 	Pairs:  []example.Pair{{Before: twoLoops[int, string], After: oneLoop[int, string], AnyOrder: true}},
 	// The elements of a map come in another order each time.
-	Guard: func(m *example.Match) bool { return m.Loop().Kind != facts.MapLoop },
+	Guard: func(m *example.Match) bool { return m.Loop().Kind != facts.OverMap },
 	Label: func(m *example.Match) string {
 		if l := m.Loop(); l.Seq != nil {
 			return "two loops over " + m.Pass.Text(l.Seq)

@@ -106,8 +106,7 @@ func goFix(a *analysis.Analyzer, before, after string) *mutate.Mutator {
 		Name: "fix-" + a.Name,
 		Doc: "Applies `go fix -" + a.Name + "`: " + doc +
 			". The newer form is often the one that other rules recognise; its analyzer decides where it is legal.",
-		Before:  before,
-		After:   after,
+		Example: mutate.Shows(before, after),
 		Class:   class,
 		Gain:    1.02,
 		Find:    func(p *mutate.Pass) []mutate.Site { return analyzerSites(p, a, p.File) },

@@ -176,7 +176,7 @@ func cutsOtherwise(p *mutate.Pass, n ast.Node) bool {
 		return true
 	}
 	return slices.ContainsFunc(call.Args, func(e ast.Expr) bool {
-		return !facts.Steady(p, e, first) && !(simple(first) && ownValue(p, e))
+		return !facts.SameValue(p, e, first) && !(simple(first) && ownValue(p, e))
 	})
 }
 

@@ -16,13 +16,13 @@ var hoistClosure = &mutate.Mutator{
 	Doc: "Make a function value once in front of the loop instead of in every iteration, where it may cost an " +
 		"allocation each time. Legal because it uses nothing that the loop declares, and function values cannot be " +
 		"told apart.",
-	Before: `for _, s := range in {
+	Example: mutate.Shows(`for _, s := range in {
 	out = append(out, strings.Map(func(r rune) rune { return r + shift }, s))
 }`,
-	After: `mapping := func(r rune) rune { return r + shift }
+		`mapping := func(r rune) rune { return r + shift }
 for _, s := range in {
 	out = append(out, strings.Map(mapping, s))
-}`,
+}`),
 	Class:   beagle.E0,
 	Gain:    1.15,
 	Find:    findHoistClosure,

@@ -18,16 +18,16 @@ var hoistCompile = &mutate.Mutator{
 	Doc: "Compile a constant pattern once, when the program starts, instead of in every call. Compiling costs far " +
 		"more than matching. Legal because the pattern is constant and valid, and the compiled value is never " +
 		"changed.",
-	Before: `func isDate(s string) bool {
+	Example: mutate.Shows(`func isDate(s string) bool {
 	re := regexp.MustCompile("^\\d{4}-\\d\\d$")
 	return re.MatchString(s)
 }`,
-	After: `func isDate(s string) bool {
+		`func isDate(s string) bool {
 	return isDatePattern.MatchString(s)
 }
 
 // isDatePattern is compiled once.
-var isDatePattern = regexp.MustCompile("^\\d{4}-\\d\\d$")`,
+var isDatePattern = regexp.MustCompile("^\\d{4}-\\d\\d$")`),
 	Class:   beagle.E0,
 	Gain:    8,
 	Find:    findHoistCompile,

@@ -19,11 +19,11 @@ var hoistInvariant = &mutate.Mutator{
 	Doc: "Evaluate once, in front of the loop, what is the same in every iteration. The compiler does not move " +
 		"invariant code out of loops. Legal because the expression has no effects, cannot panic, yields no memory " +
 		"that could be shared, and nothing in the loop changes what it reads.",
-	Before: `for _, w := range words {
+	Example: mutate.Shows(`for _, w := range words {
 	if strings.ToLower(w) == strings.ToLower(want) {`,
-	After: `lower := strings.ToLower(want)
+		`lower := strings.ToLower(want)
 for _, w := range words {
-	if strings.ToLower(w) == lower {`,
+	if strings.ToLower(w) == lower {`),
 	Class:   beagle.E0,
 	Gain:    1.8,
 	Find:    findHoistInvariant,

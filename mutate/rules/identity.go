@@ -21,16 +21,16 @@ var identityFastPath = &mutate.Mutator{
 	Doc: "Return a clean input as it is after one scan, and do the full work only for the rest. Pays where most " +
 		"inputs come out unchanged, as normalisers find. The bytes that the scan lets pass are mined from what the " +
 		"original does to short inputs; the original stays as the slow path.",
-	Before: `func Normalize(s string) string {
+	Example: mutate.Shows(`func Normalize(s string) string {
 	var out strings.Builder
 	...`,
-	After: `func Normalize(s string) string {
+		`func Normalize(s string) string {
 	// A clean input is returned as it is.
 	if normalizeKeeps(s) {
 		return s
 	}
 	var out strings.Builder
-	...`,
+	...`),
 	Class:   beagle.E3,
 	Gain:    3,
 	Find:    findIdentity,

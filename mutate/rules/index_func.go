@@ -19,8 +19,8 @@ var indexFunc = &mutate.Mutator{
 	Doc: "Search or trim a text with a loop of its own instead of strings.IndexFunc, LastIndexFunc, TrimFunc and " +
 		"their like, which call their function for each rune. Exact: the loop decodes the same runes, and what the " +
 		"function reads besides stays as it is.",
-	Before: `return strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' }) == -1`,
-	After: `return otherIn(s) == -1
+	Example: mutate.Shows(`return strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' }) == -1`,
+		`return otherIn(s) == -1
 
 func otherIn(s string) int {
 	for i, r := range s {
@@ -29,7 +29,7 @@ func otherIn(s string) int {
 		}
 	}
 	return -1
-}`,
+}`),
 	Class:   beagle.E0,
 	Gain:    1.4,
 	Find:    findIndexFunc,

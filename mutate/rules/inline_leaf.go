@@ -26,12 +26,12 @@ var inlineLeaf = &mutate.Mutator{
 	Doc: "Put the body of a small helper in place of its call in a loop, where the compiler finds it too costly to " +
 		"do so itself. Legal because the Go project's source inliner keeps the order of evaluation and the meaning " +
 		"of names, or refuses.",
-	Before: `for i := range v {
+	Example: mutate.Shows(`for i := range v {
 	v[i] = clamp(v[i], lo, hi)
 }`,
-	After: `for i := range v {
+		`for i := range v {
 	v[i] = min(max(v[i], lo), hi)
-}`,
+}`),
 	Class:   beagle.E0,
 	Gain:    1.1,
 	Find:    findInlineLeaf,

@@ -17,11 +17,10 @@ var joinConcat = &mutate.Mutator{
 	Doc: "Concatenate the parts that a call of strings.Join lists. The compiler adds up their lengths and copies " +
 		"each once, without a slice and a builder, and constants beside each other become one. Exact: both evaluate " +
 		"the parts in order and yield the same text.",
-	Before: `return strings.Join([]string{host, port}, ":")`,
-	After:  `return host + ":" + port`,
-	Class:  beagle.E0,
-	Gain:   1.6,
-	Find:   findJoinConcat,
+	Example: mutate.Shows(`return strings.Join([]string{host, port}, ":")`, `return host + ":" + port`),
+	Class:   beagle.E0,
+	Gain:    1.6,
+	Find:    findJoinConcat,
 	Rewrite: func(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 		return []mutate.Edit{p.Replace(s.Node, s.Data.(string))}, nil
 	},

@@ -19,12 +19,12 @@ var listText = &mutate.Mutator{
 	Doc: "Put a text together at once, where a list of its pieces is only there to be joined. That saves the list, " +
 		"which grows by allocations, and the strings of pieces that the library can append. Exact: nobody else " +
 		"sees the list, and each piece is evaluated where it was; the last separator is cut off.",
-	Before: `var list []string
+	Example: mutate.Shows(`var list []string
 for _, o := range options {
 	list = append(list, o.Name+"="+strconv.Itoa(o.Value))
 }
 return strings.Join(list, ", ")`,
-	After: `var room [64]byte // holds most texts while they grow
+		`var room [64]byte // holds most texts while they grow
 text := room[:0]
 for _, o := range options {
 	text = append(text, o.Name...)
@@ -32,7 +32,7 @@ for _, o := range options {
 	text = strconv.AppendInt(text, int64(o.Value), 10)
 	text = append(text, ", "...)
 }
-return strings.TrimSuffix(string(text), ", ")`,
+return strings.TrimSuffix(string(text), ", ")`),
 	Class:   beagle.E0,
 	Gain:    1.6,
 	Find:    findListText,

@@ -19,13 +19,13 @@ var localCopy = &mutate.Mutator{
 	Doc: "Read a slice or map that a package variable or field holds into a local variable in front of the loop. " +
 		"The compiler loads a local once and can prove bounds for it. Legal because nothing in the loop can put " +
 		"another value there, and the field is read before the loop in any case.",
-	Before: `for i := range key {
+	Example: mutate.Shows(`for i := range key {
 	h = table[byte(h)^key[i]] ^ h>>8
 }`,
-	After: `table := table // a local slice: its length is known to stay
+		`table := table // a local slice: its length is known to stay
 for i := range key {
 	h = table[byte(h)^key[i]] ^ h>>8
-}`,
+}`),
 	Class:   beagle.E0,
 	Gain:    1.08,
 	Find:    findLocalCopy,

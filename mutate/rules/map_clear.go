@@ -16,10 +16,10 @@ var mapClear = &mutate.Mutator{
 	Name: "map-clear",
 	Doc: "Clear a map and use it again instead of making a new one: the buckets are there already. Legal because " +
 		"the map never leaves the function, so nobody holds the old one.",
-	Before: `for _, line := range lines {
+	Example: mutate.Shows(`for _, line := range lines {
 	seen = make(map[string]bool)`,
-	After: `for _, line := range lines {
-	clear(seen)`,
+		`for _, line := range lines {
+	clear(seen)`),
 	Class:   beagle.E0,
 	Gain:    1.3,
 	Find:    findMapClear,

@@ -18,14 +18,14 @@ var mapHint = &mutate.Mutator{
 	Name: "map-hint",
 	Doc: "Give a map the size that the loop behind it can reach, or a typical one from the corpus. A map that grows " +
 		"rehashes all its entries again and again. Legal because the size of a map cannot be seen.",
-	Before: `seen := make(map[string]bool)
+	Example: mutate.Shows(`seen := make(map[string]bool)
 for _, w := range words {
 	seen[w] = true
 }`,
-	After: `seen := make(map[string]bool, len(words))
+		`seen := make(map[string]bool, len(words))
 for _, w := range words {
 	seen[w] = true
-}`,
+}`),
 	Class:   beagle.E0,
 	Gain:    1.6,
 	Find:    findMapHint,

@@ -21,10 +21,10 @@ var mapSwitch = &mutate.Mutator{
 	Doc: "Replace a small map that never changes by a function with a switch, or by a scan of a few constants. The " +
 		"compiler searches constant cases by length and value, without hashing. Legal because keys and elements are " +
 		"constants and the map is only looked up.",
-	Before: `var vowels = map[string]bool{"a": true, "e": true}
+	Example: mutate.Shows(`var vowels = map[string]bool{"a": true, "e": true}
 
 ok := vowels[s]`,
-	After: `ok := inVowels(s)
+		`ok := inVowels(s)
 
 // inVowels reports whether s is in the fixed set vowels.
 func inVowels(s string) bool {
@@ -33,7 +33,7 @@ func inVowels(s string) bool {
 		return true
 	}
 	return false
-}`,
+}`),
 	Class:   beagle.E0,
 	Gain:    2,
 	Find:    findMapSwitch,

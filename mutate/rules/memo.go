@@ -17,15 +17,15 @@ var memo = &mutate.Mutator{
 	Doc: "Remember within one call what the recursion has worked out already: branching recursion meets the same " +
 		"arguments again and again. Legal because the function has no effects and reads nothing that changes; the " +
 		"memory lives for one outer call only.",
-	Before: `func paths(x, y int) int {
+	Example: mutate.Shows(`func paths(x, y int) int {
 	if x == 0 || y == 0 {
 		return 1
 	}
 	return paths(x-1, y) + paths(x, y-1)
 }`,
-	After: `func paths(x, y int) int {
+		`func paths(x, y int) int {
 	return pathsMemo(x, y, make(map[[2]int]int))
-}`,
+}`),
 	Class:   beagle.E4,
 	Gain:    5,
 	Find:    findMemo,

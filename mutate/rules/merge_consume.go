@@ -20,7 +20,7 @@ var mergeConsume = &mutate.Mutator{
 	Doc: "Walk along lists by cutting the first element off instead of counting indices: the length test of the " +
 		"loop then covers the accesses, which two indices that move apart from each other hide from the compiler. " +
 		"Legal where the index only reads its list and grows by one at a time while it is within it.",
-	Before: `i, j := 0, 0
+	Example: mutate.Shows(`i, j := 0, 0
 for i < len(a) && j < len(b) {
 	if a[i] < b[j] {
 		out = append(out, a[i])
@@ -31,7 +31,7 @@ for i < len(a) && j < len(b) {
 	}
 }
 out = append(out, a[i:]...)`,
-	After: `for len(a) > 0 && len(b) > 0 {
+		`for len(a) > 0 && len(b) > 0 {
 	if a[0] < b[0] {
 		out = append(out, a[0])
 		a = a[1:]
@@ -40,7 +40,7 @@ out = append(out, a[i:]...)`,
 		b = b[1:]
 	}
 }
-out = append(out, a...)`,
+out = append(out, a...)`),
 	Class:   beagle.E0,
 	Gain:    1.15,
 	Find:    findWalks,

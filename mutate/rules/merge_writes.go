@@ -25,14 +25,14 @@ var mergeWrites = &mutate.Mutator{
 		"nothing panics between the first and the last; a bufio.Writer may hand the same bytes on in other pieces. " +
 		"The parameter says where the text is put together: in the " +
 		"free room of the buffer, or on the stack.",
-	Before: `b.WriteByte('"')
+	Example: mutate.Shows(`b.WriteByte('"')
 b.WriteString(key)
 b.WriteString("\": ")`,
-	After: `text := b.AvailableBuffer()
+		`text := b.AvailableBuffer()
 text = append(text, '"')
 text = append(text, key...)
 text = append(text, "\": "...)
-b.Write(text)`,
+b.Write(text)`),
 	Class:   beagle.E0,
 	Gain:    1.3,
 	Find:    findMergeWrites,
@@ -230,7 +230,7 @@ func readsOfWriter(p *mutate.Pass, e ast.Expr) bool {
 		switch {
 		case !ok || v.IsField():
 		case !facts.IsLocal(p, v):
-			if !p.Steady(v) {
+			if !p.NeverChanges(v) {
 				return true
 			}
 		case facts.Pointed(p, v), facts.Captured.Of(p)[v] && p.Assigned(v, p.File):

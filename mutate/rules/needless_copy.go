@@ -18,12 +18,12 @@ var needlessCopy = &mutate.Mutator{
 	Doc: "Read a slice itself instead of a copy that is only read. Accessors copy what they return so that callers " +
 		"cannot change it; a caller that does not needs no copy. Legal because nothing changes memory while the " +
 		"copy would live, and code only reads its elements and its length.",
-	Before: `func (v *version) numbers() []int { return slices.Clone(v.parts) }
+	Example: mutate.Shows(`func (v *version) numbers() []int { return slices.Clone(v.parts) }
 
 for i, n := range v.numbers() {`,
-	After: `func (v *version) numbers() []int { return v.parts }
+		`func (v *version) numbers() []int { return v.parts }
 
-for i, n := range v.numbers() {`,
+for i, n := range v.numbers() {`),
 	Class:   beagle.E0,
 	Gain:    1.4,
 	Find:    findNeedlessCopies,

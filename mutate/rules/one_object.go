@@ -22,8 +22,8 @@ var oneObject = &mutate.Mutator{
 		"allocation instead of several. Contents, lengths, capacities and identities are the same; only, one part in " +
 		"use keeps all alive. A package that uses runtime is left out, since an object that points to itself has no " +
 		"finalizer.",
-	Before: `return &Selection{Nodes: []*Node{n}, doc: d}`,
-	After: `whole := struct {
+	Example: mutate.Shows(`return &Selection{Nodes: []*Node{n}, doc: d}`,
+		`whole := struct {
 	selection Selection
 	nodes     [1]*Node
 }{
@@ -31,7 +31,7 @@ var oneObject = &mutate.Mutator{
 	nodes:     [1]*Node{n},
 }
 whole.selection.Nodes = whole.nodes[:]
-return &whole.selection`,
+return &whole.selection`),
 	Class:   beagle.E2,
 	Gain:    1.3,
 	Find:    findOneObject,

@@ -20,8 +20,8 @@ var onlyIfNeeded = &mutate.Mutator{
 		"both ends, at eight bytes at once, or at one that is ASCII, costs less than the call. A single character " +
 		"is trimmed without it. Exact: what the look lets through, the function returns as it is; the rest goes to " +
 		"the function.",
-	Before: `name = strings.TrimSpace(name)`,
-	After: `name = trimSpace(name)
+	Example: mutate.Shows(`name = strings.TrimSpace(name)`,
+		`name = trimSpace(name)
 
 // trimSpace is strings.TrimSpace, which has nothing to do when both ends are
 // printable ASCII.
@@ -30,7 +30,7 @@ func trimSpace(s string) string {
 		return s
 	}
 	return strings.TrimSpace(s)
-}`,
+}`),
 	Class:   beagle.E0,
 	Gain:    1.25,
 	Find:    findNeedless,

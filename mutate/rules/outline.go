@@ -20,13 +20,13 @@ var outline = &mutate.Mutator{
 	Doc: "Move what follows the guards at the head of a function into a function of its own, so that the head " +
 		"becomes small enough to be inlined where it is called. Exact: the moved part uses nothing but the " +
 		"parameters.",
-	Before: `func Clean(s string) string {
+	Example: mutate.Shows(`func Clean(s string) string {
 	if isClean(s) {
 		return s
 	}
 	... many lines ...
 }`,
-	After: `func Clean(s string) string {
+		`func Clean(s string) string {
 	if isClean(s) {
 		return s
 	}
@@ -35,7 +35,7 @@ var outline = &mutate.Mutator{
 
 func cleanSlow(s string) string {
 	... many lines ...
-}`,
+}`),
 	Class:   beagle.E0,
 	Gain:    1.1,
 	Find:    findOutline,

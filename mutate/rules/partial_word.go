@@ -19,10 +19,10 @@ var partialWord = &mutate.Mutator{
 	Doc: "Assemble the last bytes of a text into a word with one or two loads that overlap, chosen by how many " +
 		"there are, instead of byte after byte. Exact: bits that the loads read twice are the same, and what is " +
 		"shifted out of 64 bits is lost in the loop too.",
-	Before: `for i := len(tail) - 1; i >= 0; i-- {
+	Example: mutate.Shows(`for i := len(tail) - 1; i >= 0; i-- {
 	k ^= uint64(tail[i]) << (8 * i)
 }`,
-	After: `k ^= firstBytes(tail)
+		`k ^= firstBytes(tail)
 
 func firstBytes(b []byte) uint64 {
 	switch n := uint(len(b)); {
@@ -34,7 +34,7 @@ func firstBytes(b []byte) uint64 {
 		return uint64(b[0]) | uint64(b[n/2])<<(8*(n/2)) | uint64(b[n-1])<<(8*(n-1))
 	}
 	return 0
-}`,
+}`),
 	Class:   beagle.E0,
 	Gain:    1.2,
 	Find:    findPartialWord,

@@ -111,7 +111,7 @@ func (w *walker) eval(e ast.Expr) mutate.Value {
 	if !w.stepped {
 		operand = w.l.elem
 	}
-	v, err := w.p.EvalByteWith(e, operand, w.char, maps.Clone(w.env))
+	v, err := w.p.Values().EvalByteWith(e, operand, w.char, maps.Clone(w.env))
 	if err != nil {
 		return nil
 	}

@@ -22,7 +22,7 @@ var plainRun = &mutate.Mutator{
 		"byte. A search for its end is a comparison or a load for each byte, eight bytes at a time, or the " +
 		"library's IndexByte. Exact: what is ordinary is found by following the loop's body for all 256 bytes. " +
 		"Only the capacity of what is appended to may differ.",
-	Before: `for i := 0; i < len(s); i++ {
+	Example: mutate.Shows(`for i := 0; i < len(s); i++ {
 	c := s[i]
 	switch c {
 	case '"', '\\':
@@ -31,7 +31,7 @@ var plainRun = &mutate.Mutator{
 		dst = append(dst, c)
 	}
 }`,
-	After: `for i := 0; i < len(s); i++ {
+		`for i := 0; i < len(s); i++ {
 	if start := i; plain[s[i]] {
 		for i++; i < len(s) && plain[s[i]]; i++ {
 		}
@@ -41,7 +41,7 @@ var plainRun = &mutate.Mutator{
 		}
 	}
 	c := s[i]
-	...`,
+	...`),
 	Class:   beagle.E2,
 	Gain:    1.5,
 	Find:    findPlainRun,
@@ -338,7 +338,7 @@ func constantsIn(p *mutate.Pass, code ast.Node) map[*types.Var]mutate.Value {
 		if !ok || d.Value == nil || p.Info.Types[d.Value].Value == nil || declaredWithin(d.Var, code) {
 			continue
 		}
-		if v, err := p.Eval(d.Value, map[*types.Var]mutate.Value{}); err == nil {
+		if v, err := p.Values().Eval(d.Value, map[*types.Var]mutate.Value{}); err == nil {
 			out[d.Var] = v
 		}
 	}

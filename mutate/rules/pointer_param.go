@@ -18,16 +18,16 @@ var pointerParam = &mutate.Mutator{
 	Doc: "Pass the address of a large struct or array to a helper that only reads it, instead of a copy for each " +
 		"call. Legal because the helper keeps neither the address nor anything behind it, and nothing changes the " +
 		"value during the call: it is a variable whose address nobody else has, or the helper changes no memory.",
-	Before: `func width(o options, text string) int {
+	Example: mutate.Shows(`func width(o options, text string) int {
 	return o.indent + len(text)
 }
 
 n += width(o, text)`,
-	After: `func width(o *options, text string) int {
+		`func width(o *options, text string) int {
 	return o.indent + len(text)
 }
 
-n += width(&o, text)`,
+n += width(&o, text)`),
 	Class:   beagle.E0,
 	Gain:    1.1,
 	Find:    findPointerParams,

@@ -22,7 +22,7 @@ var positionSet = &mutate.Mutator{
 		"elements themselves: no key is made, hashed through a function pointer or stored. A map takes over when " +
 		"the table is full. Exact: the set is local and used only in the loop, and its keys are numbers that the " +
 		"list's elements hold.",
-	Before: `seen := map[int]struct{}{}
+	Example: mutate.Shows(`seen := map[int]struct{}{}
 for i, e := range events {
 	if _, ok := seen[e.id]; ok {
 		continue
@@ -30,7 +30,7 @@ for i, e := range events {
 	seen[e.id] = struct{}{}
 	...
 }`,
-	After: `var seenAt [128]uint16 // positions, from 1
+		`var seenAt [128]uint16 // positions, from 1
 for i, e := range events {
 	at, known := uint64(e.id)*0x9e3779b97f4a7c15>>57, false
 	for ; seenAt[at&127] != 0; at++ {
@@ -39,7 +39,7 @@ for i, e := range events {
 			break
 		}
 	}
-	...`,
+	...`),
 	Class:   beagle.E0,
 	Gain:    3,
 	Find:    findPositionSet,

@@ -19,17 +19,17 @@ var prealloc = &mutate.Mutator{
 	Doc: "Allocate a slice once, at the size that the loop behind it can reach, or that all parts have together. " +
 		"Growing step by step allocates and copies about twice the elements. A nil slice stays nil when nothing is " +
 		"appended; only the capacity differs.",
-	Before: `var out []string
+	Example: mutate.Shows(`var out []string
 for _, u := range users {
 	out = append(out, u.Name)
 }`,
-	After: `var out []string
+		`var out []string
 if len(users) > 0 {
 	out = make([]string, 0, len(users))
 }
 for _, u := range users {
 	out = append(out, u.Name)
-}`,
+}`),
 	Class:   beagle.E2,
 	Gain:    1.5,
 	Find:    findPrealloc,

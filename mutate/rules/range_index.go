@@ -16,13 +16,13 @@ var rangeIndex = &mutate.Mutator{
 	Name: "range-pointer",
 	Doc: "Look at large elements where they are instead of copying each into the loop variable. Legal because only " +
 		"fields of the element are read, and nothing in the body can change the slice or its elements.",
-	Before: `for _, r := range records {
+	Example: mutate.Shows(`for _, r := range records {
 	sum += r.Size
 }`,
-	After: `for i := range records {
+		`for i := range records {
 	r := &records[i] // not copied: the element is large
 	sum += r.Size
-}`,
+}`),
 	Class:   beagle.E0,
 	Gain:    1.1,
 	Find:    findRangeIndex,
@@ -35,12 +35,11 @@ var rangeArray = &mutate.Mutator{
 	Name: "range-array",
 	Doc: "Range over a pointer to an array instead of a copy of it. Legal because nothing changes the array while " +
 		"the loop runs.",
-	Before: `for _, x := range table {
+	Example: mutate.Shows(`for _, x := range table {
 	sum += x
-}`,
-	After: `for _, x := range &table {
+}`, `for _, x := range &table {
 	sum += x
-}`,
+}`),
 	Class:   beagle.E0,
 	Gain:    1.05,
 	Find:    findRangeArray,

@@ -22,13 +22,13 @@ var reciprocal = &mutate.Mutator{
 	Doc: "Divide by the same number many times through its reciprocal, which is worked out once in front of the " +
 		"loop: a multiplication costs a fraction of a division. Exact for all numbers of at most 32 bits; division " +
 		"by 0 and 1 is left as it is.",
-	Before: `for _, h := range hashes {
+	Example: mutate.Shows(`for _, h := range hashes {
 	out[h%n]++
 }`,
-	After: `recip := reciprocalOf(n)
+		`recip := reciprocalOf(n)
 for _, h := range hashes {
 	out[remainder(h, n, recip)]++
-}`,
+}`),
 	Class:   beagle.E0,
 	Gain:    1.3,
 	Find:    findReciprocal,

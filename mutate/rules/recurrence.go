@@ -22,13 +22,13 @@ var recurrence = &mutate.Mutator{
 	Doc: "Compute a recurrence from below, keeping the last values, instead of calling oneself twice and more for " +
 		"each: linear instead of exponential time, and logarithmic for the Fibonacci recurrence. Exact for " +
 		"integers, which wrap around in any order of addition.",
-	Before: `func Fibonacci(n int) uint64 {
+	Example: mutate.Shows(`func Fibonacci(n int) uint64 {
 	if n < 2 {
 		return uint64(n)
 	}
 	return Fibonacci(n-1) + Fibonacci(n-2)
 }`,
-	After: `func Fibonacci(n int) uint64 {
+		`func Fibonacci(n int) uint64 {
 	if n < 2 {
 		return uint64(n)
 	}
@@ -37,7 +37,7 @@ var recurrence = &mutate.Mutator{
 		a, b = b, b+a
 	}
 	return b
-}`,
+}`),
 	Class:   beagle.E0,
 	Gain:    1000,
 	Find:    findRecurrence,
@@ -190,7 +190,7 @@ func (r *recur) readBase(p *mutate.Pass, list []ast.Stmt) error {
 	}
 	// The iteration needs the last few values, which the interpreter computes.
 	for i := r.from - r.depth; i < r.from; i++ {
-		v, err := p.Call(r.fn, fitIndex(i, r.n.Type()))
+		v, err := p.Values().Call(r.fn, fitIndex(i, r.n.Type()))
 		if err != nil {
 			return err
 		}
@@ -235,7 +235,7 @@ func (r *recur) baseCase(p *mutate.Pass, s ast.Stmt) error {
 func (r *recur) covered(p *mutate.Pass, list []ast.Stmt, i int64) bool {
 	env := map[*types.Var]mutate.Value{r.n: fitIndex(i, r.n.Type())}
 	for _, s := range list {
-		if v, err := p.Eval(s.(*ast.IfStmt).Cond, env); err == nil && v == true {
+		if v, err := p.Values().Eval(s.(*ast.IfStmt).Cond, env); err == nil && v == true {
 			return true
 		}
 	}

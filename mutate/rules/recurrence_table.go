@@ -20,7 +20,7 @@ func (r *recur) lowest(p *mutate.Pass) ([]string, error) {
 	}
 	var out []string
 	for i := range r.from {
-		v, err := p.Call(r.fn, fitIndex(i, r.n.Type()))
+		v, err := p.Values().Call(r.fn, fitIndex(i, r.n.Type()))
 		if err != nil {
 			return nil, err
 		}

@@ -21,15 +21,15 @@ var regexpFind = &mutate.Mutator{
 		"package interprets the pattern, keeps a list of threads or a stack for every byte, and allocates on the " +
 		"way. Exact: the function prefers the same match and the same groups. Package regexp still looks at texts " +
 		"with characters that the function does not tell apart, and where going back would take long.",
-	Before: `m := pairPattern.FindStringSubmatch(s)`,
-	After: `m := pairSubmatch(s)
+	Example: mutate.Shows(`m := pairPattern.FindStringSubmatch(s)`,
+		`m := pairSubmatch(s)
 
 func pairSubmatch(s string) []string {
 	m, found, plain := pairFind(s, 0)
 	if !plain {
 		return pairPattern.FindStringSubmatch(s)
 	}
-	...`,
+	...`),
 	Class:   beagle.E4,
 	Gain:    6,
 	Find:    findRegexpFind,

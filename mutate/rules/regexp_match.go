@@ -20,8 +20,8 @@ var regexpMatch = &mutate.Mutator{
 	Doc: "Answer whether a text matches a constant pattern with a table of states, one look-up a byte, made from " +
 		"the pattern when the rewrite is made. The regexp package keeps a list of threads, or a stack, for every " +
 		"byte. Texts that are not ASCII are still asked of it.",
-	Before: `return datePattern.MatchString(s)`,
-	After: `return dateMatches(s)
+	Example: mutate.Shows(`return datePattern.MatchString(s)`,
+		`return dateMatches(s)
 
 func dateMatches(s string) bool {
 	state := uint8(0)
@@ -32,7 +32,7 @@ func dateMatches(s string) bool {
 		}
 	}
 	return dateEnds>>state&1 != 0
-}`,
+}`),
 	Class:   beagle.E4,
 	Gain:    5,
 	Find:    findRegexpMatch,

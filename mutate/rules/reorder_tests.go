@@ -18,8 +18,8 @@ var reorderTests = &mutate.Mutator{
 	Name: "reorder-tests",
 	Doc: "Test first what decides most often in a chain of && or ||, as far as the corpus shows it, or what costs " +
 		"least. Legal because all operands are free of effects and cannot panic, whichever comes first.",
-	Before:  `if strings.Contains(s, "@") && len(s) < 64 {`,
-	After:   `if len(s) < 64 && strings.Contains(s, "@") {`,
+	Example: mutate.Shows(`if strings.Contains(s, "@") && len(s) < 64 {`,
+		`if len(s) < 64 && strings.Contains(s, "@") {`),
 	Class:   beagle.E0,
 	Gain:    1.1,
 	Find:    findReorder,
@@ -143,7 +143,7 @@ func shares(p *mutate.Pass, op token.Token, ops []ast.Expr) []float64 {
 			return nil
 		}
 		operand = t.operand
-		set, err := p.ByteSet(e, operand)
+		set, err := p.Values().ByteSet(e, operand)
 		if err != nil {
 			return nil
 		}

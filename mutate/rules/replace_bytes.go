@@ -16,8 +16,8 @@ var replaceBytes = &mutate.Mutator{
 	Doc: "Replace several characters in one pass over the bytes instead of one ReplaceAll after the other, each of " +
 		"which copies the string. Legal because all characters are ASCII: such a byte is never part of another " +
 		"character.",
-	Before: `return strings.ReplaceAll(strings.ReplaceAll(s, "-", "_"), ".", "_")`,
-	After: `return replaceChars(s)
+	Example: mutate.Shows(`return strings.ReplaceAll(strings.ReplaceAll(s, "-", "_"), ".", "_")`,
+		`return replaceChars(s)
 
 // replaceChars replaces "-." by "__".
 func replaceChars(s string) string {
@@ -34,7 +34,7 @@ func replaceChars(s string) string {
 		}
 	}
 	return string(b)
-}`,
+}`),
 	Class:   beagle.E0,
 	Gain:    1.8,
 	Find:    findReplaceBytes,

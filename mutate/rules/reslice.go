@@ -18,13 +18,13 @@ var reslice = &mutate.Mutator{
 	Doc: "Cut the second slice to the length of the first before the loop, so that one check replaces one in every " +
 		"iteration. Legal because every iteration reads the second slice and the loop always runs to its end: a " +
 		"slice that is too short panics in any case.",
-	Before: `for i := range a {
+	Example: mutate.Shows(`for i := range a {
 	sum += a[i] * b[i]
 }`,
-	After: `bCut := b[:len(a):len(b)] // as long as a: no bounds check in the loop
+		`bCut := b[:len(a):len(b)] // as long as a: no bounds check in the loop
 for i := range a {
 	sum += a[i] * bCut[i]
-}`,
+}`),
 	Class:   beagle.E1,
 	Gain:    1.1,
 	Find:    findReslice,
@@ -37,15 +37,15 @@ var rowSlice = &mutate.Mutator{
 	Name: "row-slice",
 	Doc: "Cut the row out of a flat matrix before the inner loop: the multiplication and the bounds check leave the " +
 		"loop. Legal because every iteration reads its element and the loop always runs to its end.",
-	Before: `for j := 0; j < cols; j++ {
+	Example: mutate.Shows(`for j := 0; j < cols; j++ {
 	sum += m[i*cols+j]
 }`,
-	After: `if cols > 0 {
+		`if cols > 0 {
 	row := m[i*cols : i*cols+cols : len(m)] // checked once
 	for j := range row {
 		sum += row[j]
 	}
-}`,
+}`),
 	Class:   beagle.E1,
 	Gain:    1.15,
 	Find:    findRowSlice,

@@ -18,13 +18,13 @@ var reuseValue = &mutate.Mutator{
 		"map, a string made of bytes. The compiler does not know that calls have no effects, and looks up each " +
 		"time. Legal because the first evaluation takes place in any case, and nothing up to the last one changes " +
 		"what it reads; where it panics, it may do so earlier.",
-	Before: `if strings.HasPrefix(strings.ToLower(name), "x-") {
+	Example: mutate.Shows(`if strings.HasPrefix(strings.ToLower(name), "x-") {
 	out = append(out, strings.ToLower(name))
 }`,
-	After: `lower := strings.ToLower(name)
+		`lower := strings.ToLower(name)
 if strings.HasPrefix(lower, "x-") {
 	out = append(out, lower)
-}`,
+}`),
 	Class:   beagle.E1,
 	Gain:    1.3,
 	Find:    findReuseValue,
@@ -108,7 +108,7 @@ func isCheap(p *mutate.Pass, fn *types.Func) bool {
 // e, as far as they have its value.
 func evaluations(p *mutate.Pass, e ast.Expr, list []ast.Stmt) (out []ast.Expr) {
 	for _, s := range list {
-		if !facts.Steady(p, e, s) {
+		if !facts.SameValue(p, e, s) {
 			break
 		}
 		for same := range mutate.Nodes[ast.Expr](p, s) {

@@ -90,7 +90,7 @@ func TestGolden(t *testing.T) {
 }
 
 func checkFields(t *testing.T, m *mutate.Mutator) {
-	before, after := m.Code()
+	before, after := m.Example()
 	if m.Name == "" || m.Doc == "" || before == "" || after == "" || m.Class == "" || m.Gain <= 1 ||
 		m.Find == nil || m.Rewrite == nil {
 		t.Errorf("%s: a field is missing", m.Name)

@@ -22,17 +22,17 @@ var runeByteLoop = &mutate.Mutator{
 	Doc: "Go through a string by bytes instead of decoding runes. Legal because the body only compares the " +
 		"character with ASCII constants, itself or in a function that it asks. For any other character it does " +
 		"nothing, leaves the loop, or sets variables that a second iteration would set alike.",
-	Before: `for _, r := range s {
+	Example: mutate.Shows(`for _, r := range s {
 	if r == '"' || r == '\\' {
 		n++
 	}
 }`,
-	After: `for i := 0; i < len(s); i++ {
+		`for i := 0; i < len(s); i++ {
 	r := rune(s[i]) // a byte will do: only ASCII matters here
 	if r == '"' || r == '\\' {
 		n++
 	}
-}`,
+}`),
 	Class:   beagle.E0,
 	Gain:    1.6,
 	Find:    findRuneByteLoop,

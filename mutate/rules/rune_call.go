@@ -101,7 +101,7 @@ func runeCallOf(p *mutate.Pass, call *ast.CallExpr) (*runeCall, bool) {
 			continue
 		}
 		constant := p.Info.Types[arg].Value != nil
-		if constant && !packageLevel(p, arg) || !constant && !p.Steady(p.Var(arg)) {
+		if constant && !packageLevel(p, arg) || !constant && !p.NeverChanges(p.Var(arg)) {
 			return nil, false
 		}
 		key.WriteString(" " + p.Text(arg))
@@ -169,7 +169,7 @@ func closed(p *mutate.Pass, fn *ast.FuncDecl, depth int) bool {
 		// they are variables.
 		case *ast.Ident:
 			v, ok := p.Info.Uses[n].(*types.Var)
-			if ok && !v.IsField() && !(fn.Pos() <= v.Pos() && v.Pos() < fn.End()) && !p.Steady(v) {
+			if ok && !v.IsField() && !(fn.Pos() <= v.Pos() && v.Pos() < fn.End()) && !p.NeverChanges(v) {
 				if v.Pkg() == nil || v.Pkg().Path() != "unicode" {
 					return false
 				}

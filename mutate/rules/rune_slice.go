@@ -19,12 +19,11 @@ var runeSlice = &mutate.Mutator{
 	Doc: "Range over the string instead of over a slice of its runes, which costs four bytes a character and an " +
 		"allocation, and decode one character instead of all for the first. Legal because range and package utf8 " +
 		"decode runes as the conversion does, invalid bytes included; a rune's number is counted where it is used.",
-	Before: `for _, r := range []rune(s) {
+	Example: mutate.Shows(`for _, r := range []rune(s) {
 	use(r)
-}`,
-	After: `for _, r := range s {
+}`, `for _, r := range s {
 	use(r)
-}`,
+}`),
 	Class:   beagle.E0,
 	Gain:    2,
 	Find:    findRuneSlice,

@@ -17,8 +17,8 @@ var runeTable = &mutate.Mutator{
 	Doc: "Answer a question about a rune, a function's or an expression's, from a table where it is ASCII, which " +
 		"most are, and by the original code where it is not. Exact, because that code has no effects, depends on " +
 		"the rune and on what nothing changes, and fills the table itself.",
-	Before: `if isTagRune(r) {`,
-	After: `if tagRune(r) {
+	Example: mutate.Shows(`if isTagRune(r) {`,
+		`if tagRune(r) {
 
 // tagRune is isTagRune(r), from a table for ASCII.
 func tagRune(r rune) bool {
@@ -33,7 +33,7 @@ var tagRuneASCII = func() (t [128]bool) {
 		t[i] = isTagRune(rune(i))
 	}
 	return t
-}()`,
+}()`),
 	Class:   beagle.E0,
 	Gain:    1.3,
 	Find:    findRuneTable,

@@ -178,7 +178,7 @@ func converts(p *mutate.Pass, e ast.Expr, to string) (from ast.Expr, ok bool) {
 // constString returns the value of a constant string expression that is the same on all systems.
 func constString(p *mutate.Pass, e ast.Expr) (string, bool) {
 	tv := p.Info.Types[e]
-	if tv.Value == nil || p.Basic(e) != types.String && p.Basic(e) != types.UntypedString || !p.Portable(e) {
+	if tv.Value == nil || p.Basic(e) != types.String && p.Basic(e) != types.UntypedString || !p.Values().Portable(e) {
 		return "", false
 	}
 	s, err := strconv.Unquote(tv.Value.ExactString())

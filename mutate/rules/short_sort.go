@@ -20,8 +20,8 @@ var shortSort = &mutate.Mutator{
 		"two allocate; here both can be inlined. Exact: the library sorts up to 12 elements by insertion, up to " +
 		"20 if the sort is stable, and asks and exchanges in the same order. By contract equal elements may end " +
 		"in any order where the sort is not stable, so a library that sorts otherwise makes nothing wrong.",
-	Before: `sort.Sort(byAge(users))`,
-	After: `list := byAge(users)
+	Example: mutate.Shows(`sort.Sort(byAge(users))`,
+		`list := byAge(users)
 if n := list.Len(); n <= 12 {
 	for i := 1; i < n; i++ {
 		for j := i; j > 0 && list.Less(j, j-1); j-- {
@@ -30,7 +30,7 @@ if n := list.Len(); n <= 12 {
 	}
 } else {
 	sort.Sort(list)
-}`,
+}`),
 	Class: beagle.E0,
 	Gain:  1.5,
 	Find:  findShortSort,

@@ -19,26 +19,26 @@ var skipRun = &mutate.Mutator{
 	Name: "skip-run",
 	Doc: "Step over a run of ordinary bytes several at a time in the arm that accepts them. Legal because accepting " +
 		"a byte has no effect, or sets variables to constants, so that a run of them amounts to one.",
-	Before: `for i := 0; i < len(s); i++ {
+	Example: mutate.Shows(`for i := 0; i < len(s); i++ {
 	if plain[s[i]] {
 		continue
 	}
 	...`,
-	After: `for i := 0; i < len(s); i++ {
+		`for i := 0; i < len(s); i++ {
 	if plain[s[i]] {
 		for i+4 < len(s) && plain[s[i+1]] && plain[s[i+2]] && plain[s[i+3]] && plain[s[i+4]] {
 			i += 4
 		}
 		continue
 	}
-	...`,
+	...`),
 	Class: beagle.E0,
 	Gain:  1.15,
 	Find:  findSkipRun,
 	Params: func(p *mutate.Pass, s mutate.Site) []mutate.Param {
 		out := []mutate.Param{{Label: "4", Value: 4}, {Label: "8", Value: 8}}
 		site := s.Data.(skipSite)
-		set, err := p.ByteSet(site.test, mustTest(p, site.test).operand)
+		set, err := p.Values().ByteSet(site.test, mustTest(p, site.test).operand)
 		words := err == nil && wordRanges(set) != nil && hasWords(site.loop.Seq.Type())
 		if words && prefixOf(p, site.loop.Stmt) == nil { // word-prefix does more
 			out = append(out, mutate.Param{Label: "words", Value: wordRanges(set)})

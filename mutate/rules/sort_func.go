@@ -20,11 +20,11 @@ var sortFunc = &mutate.Mutator{
 	Doc: "Sort with slices.SortFunc instead of sort.Slice, which swaps by reflection and calls the comparison with " +
 		"indexes. Legal because both run the same algorithm with the same answers; keys are integers, strings or " +
 		"times, for which comparing is a total order, or a function compares them.",
-	Before: `sort.Slice(users, func(i, j int) bool { return users[i].Name < users[j].Name })`,
-	After:  `slices.SortFunc(users, func(a, b User) int { return cmp.Compare(a.Name, b.Name) })`,
-	Class:  beagle.E0,
-	Gain:   1.8,
-	Find:   findSortFunc,
+	Example: mutate.Shows(`sort.Slice(users, func(i, j int) bool { return users[i].Name < users[j].Name })`,
+		`slices.SortFunc(users, func(a, b User) int { return cmp.Compare(a.Name, b.Name) })`),
+	Class: beagle.E0,
+	Gain:  1.8,
+	Find:  findSortFunc,
 	Rewrite: func(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 		return s.Data.(*sortCall).rewrite(p)
 	},

@@ -15,10 +15,10 @@ var sortKeys = &mutate.Mutator{
 	Name: "sort-keys",
 	Doc: "Compute the sort key of every element once instead of twice in every comparison. Legal because the key " +
 		"function has no effects and cannot panic, so it gives the same keys however often it is called.",
-	Before: `sort.Slice(names, func(i, j int) bool {
+	Example: mutate.Shows(`sort.Slice(names, func(i, j int) bool {
 	return strings.ToLower(names[i]) < strings.ToLower(names[j])
 })`,
-	After: `type keyed struct {
+		`type keyed struct {
 	key  string
 	elem string
 }
@@ -29,7 +29,7 @@ for i, e := range names {
 slices.SortFunc(byKey, func(a, b keyed) int { return strings.Compare(a.key, b.key) })
 for i := range byKey {
 	names[i] = byKey[i].elem
-}`,
+}`),
 	Class:   beagle.E0,
 	Gain:    2,
 	Find:    findSortKeys,

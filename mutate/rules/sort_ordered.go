@@ -18,9 +18,8 @@ var sortOrdered = &mutate.Mutator{
 		"each step. Legal because the methods of the list do what their names say and no more: elements that are " +
 		"equal cannot be told apart, so every way to sort them gives the same list. Of floats, 0 and -0 and the " +
 		"kinds of NaN can be: only sort.Sort of sort.Float64Slice counts, which takes the steps of slices.Sort.",
-	Before: `sort.Sort(sort.Reverse(byID(ids)))`,
-	After: `slices.Sort(ids)
-slices.Reverse(ids)`,
+	Example: mutate.Shows(`sort.Sort(sort.Reverse(byID(ids)))`, `slices.Sort(ids)
+slices.Reverse(ids)`),
 	Class: beagle.E0,
 	Gain:  2,
 	Find:  findSortOrdered,

@@ -20,15 +20,15 @@ var sortedMerge = &mutate.Mutator{
 	Doc: "Merge two lists that are in order already in one pass instead of concatenating and sorting them. Pays " +
 		"where the corpus shows that they nearly always are; a scan finds that out, and the original stays as the " +
 		"slow path.",
-	Before: `merged := append(append([]string{}, a...), b...)
+	Example: mutate.Shows(`merged := append(append([]string{}, a...), b...)
 sort.Strings(merged)
 return slices.Compact(merged)`,
-	After: `// The lists are nearly always in order already.
+		`// The lists are nearly always in order already.
 if ascending(a) && ascending(b) {
 	return mergeAscending(a, b)
 }
 merged := append(append([]string{}, a...), b...)
-...`,
+...`),
 	Class:   beagle.E3,
 	Gain:    2,
 	Find:    findSortedMerge,

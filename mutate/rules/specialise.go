@@ -17,12 +17,12 @@ var specialise = &mutate.Mutator{
 	Doc: "Give a helper that is handed a known function a copy of its own that calls the function by name: the " +
 		"compiler can then inline it, which it cannot through a parameter. Legal because the helper only calls its " +
 		"parameter.",
-	Before: `func count(s string, ok func(byte) bool) int { ... ok(s[i]) ... }
+	Example: mutate.Shows(`func count(s string, ok func(byte) bool) int { ... ok(s[i]) ... }
 
 n := count(s, isDigit)`,
-	After: `func countIsDigit(s string) int { ... isDigit(s[i]) ... }
+		`func countIsDigit(s string) int { ... isDigit(s[i]) ... }
 
-n := countIsDigit(s)`,
+n := countIsDigit(s)`),
 	Class:   beagle.E0,
 	Gain:    1.5,
 	Find:    findFuncParams,

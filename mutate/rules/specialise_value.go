@@ -21,8 +21,8 @@ var specialiseValue = &mutate.Mutator{
 	Doc: "Give the value that a parameter has in most calls a copy of the function in which it is a constant: the " +
 		"compiler drops what cannot happen, and divides and multiplies by a number that it knows. All other values " +
 		"take the original. The corpus says which value.",
-	Before: `func scale(v []int, by int) int { ... x / by ... }`,
-	After: `func scale(v []int, by int) int {
+	Example: mutate.Shows(`func scale(v []int, by int) int { ... x / by ... }`,
+		`func scale(v []int, by int) int {
 	if by == 8 {
 		return scaleBy8(v) // most calls
 	}
@@ -32,7 +32,7 @@ var specialiseValue = &mutate.Mutator{
 func scaleBy8(v []int) int {
 	by := 8
 	... x / by ...
-}`,
+}`),
 	Class:   beagle.E3,
 	Gain:    1.2,
 	Find:    findSpecialiseValue,

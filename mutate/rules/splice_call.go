@@ -20,9 +20,9 @@ var spliceCall = &mutate.Mutator{
 		"the copies of arguments and results, keeps values in registers that the helper would move to memory, and " +
 		"lets other rewrites see both as one. Exact: arguments are evaluated once and in their order, and each " +
 		"return sets the results and leaves the statements.",
-	Before: `r := l.next()
+	Example: mutate.Shows(`r := l.next()
 if r == eof {`,
-	After: `var r rune
+		`var r rune
 inlined:
 switch {
 default:
@@ -32,7 +32,7 @@ default:
 	}
 	... the other statements of next ...
 }
-if r == eof {`,
+if r == eof {`),
 	Class:   beagle.E0,
 	Gain:    1.08,
 	Find:    findSplice,

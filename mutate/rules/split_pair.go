@@ -17,16 +17,16 @@ var splitPair = &mutate.Mutator{
 	Name: "split-pair",
 	Doc: "Cut a string in two with strings.Cut instead of SplitN, which allocates a slice for the halves. Legal " +
 		"because the halves are used by name only, and the second only where it is known to be there.",
-	Before: `pair := strings.SplitN(s, "=", 2)
+	Example: mutate.Shows(`pair := strings.SplitN(s, "=", 2)
 if len(pair) < 2 {
 	return s, ""
 }
 return pair[0], pair[1]`,
-	After: `head, tail, found := strings.Cut(s, "=")
+		`head, tail, found := strings.Cut(s, "=")
 if !found {
 	return s, ""
 }
-return head, tail`,
+return head, tail`),
 	Class:   beagle.E0,
 	Gain:    1.8,
 	Find:    findSplitPair,

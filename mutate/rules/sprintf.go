@@ -24,12 +24,11 @@ var sprintfConcat = &mutate.Mutator{
 		"writes. fmt boxes its arguments and interprets the format every time. Legal for verbs and plain basic " +
 		"types that format alike, without flags; numbers may be filled up with zeros. An error without %w is " +
 		"what errors.New makes of the same text.",
-	Before: `return fmt.Sprintf("%s:%d", host, port)`,
-	After:  `return host + ":" + strconv.Itoa(port)`,
-	Class:  beagle.E0,
-	Gain:   2.2,
-	Find:   findSprintf,
-	Params: func(p *mutate.Pass, s mutate.Site) []mutate.Param { return s.Data.(*formatSite).params(p) },
+	Example: mutate.Shows(`return fmt.Sprintf("%s:%d", host, port)`, `return host + ":" + strconv.Itoa(port)`),
+	Class:   beagle.E0,
+	Gain:    2.2,
+	Find:    findSprintf,
+	Params:  func(p *mutate.Pass, s mutate.Site) []mutate.Param { return s.Data.(*formatSite).params(p) },
 	Rewrite: func(p *mutate.Pass, s mutate.Site, c mutate.Param) ([]mutate.Edit, error) {
 		return s.Data.(*formatSite).rewrite(p, c)
 	},

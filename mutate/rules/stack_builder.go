@@ -22,17 +22,17 @@ var stackBuilder = &mutate.Mutator{
 		"with nothing and allocates again each time it is full. What is left is one allocation of the size of the " +
 		"result. Exact: the builder stays in the function and is only written to and read; texts that are longer " +
 		"than the array move to the heap by themselves.",
-	Before: `var out strings.Builder
+	Example: mutate.Shows(`var out strings.Builder
 for i := range len(s) {
 	out.WriteByte(lower(s[i]))
 }
 return out.String()`,
-	After: `var room [64]byte // holds most texts without an allocation
+		`var room [64]byte // holds most texts without an allocation
 out := room[:0]
 for i := range len(s) {
 	out = append(out, lower(s[i]))
 }
-return string(out)`,
+return string(out)`),
 	Class:   beagle.E0,
 	Gain:    1.3,
 	Find:    findStackBuilder,

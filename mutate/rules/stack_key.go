@@ -19,12 +19,12 @@ var stackKey = &mutate.Mutator{
 	Name: "stack-key",
 	Doc: "Build the composite key of a map lookup in a buffer on the stack. The concatenation allocates a string " +
 		"that lives for the lookup only. Legal because reading m[string(buf)] copies nothing and keeps nothing.",
-	Before: `return m[host+":"+port]`,
-	After: `var scratch [64]byte // holds most keys without an allocation
+	Example: mutate.Shows(`return m[host+":"+port]`,
+		`var scratch [64]byte // holds most keys without an allocation
 key := append(scratch[:0], host...)
 key = append(key, ':')
 key = append(key, port...)
-return m[string(key)]`,
+return m[string(key)]`),
 	Class:   beagle.E0,
 	Gain:    1.8,
 	Find:    findStackKey,

@@ -18,17 +18,17 @@ var stackResult = &mutate.Mutator{
 	Doc: "Collect a result that grows by append in an array on the stack, and return a copy of the size that it has " +
 		"in the end. Growing from nothing allocates at 8, 16, 32 and 64 bytes in turn and copies each time; this " +
 		"allocates once. Legal because only the capacity differs: what is empty stays nil, or not nil, as it was.",
-	Before: `var buf []byte
+	Example: mutate.Shows(`var buf []byte
 for i, n := range numbers {
 	buf = strconv.AppendInt(append(buf, '.'), n, 10)
 }
 return buf`,
-	After: `var room [64]byte // holds most results while they grow
+		`var room [64]byte // holds most results while they grow
 buf := room[:0]
 for i, n := range numbers {
 	buf = strconv.AppendInt(append(buf, '.'), n, 10)
 }
-return append([]byte(nil), buf...)`,
+return append([]byte(nil), buf...)`),
 	Class:   beagle.E2,
 	Gain:    1.4,
 	Find:    findStackResults,

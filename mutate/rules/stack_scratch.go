@@ -21,17 +21,17 @@ var stackScratch = &mutate.Mutator{
 	Doc: "Start a scratch slice in an array on the stack; longer contents still move to the heap by themselves. It " +
 		"saves the allocation and the garbage collector's work. Legal because the slice stays in the function and " +
 		"its capacity and nil-ness are not looked at; a negative size panics with another text.",
-	Before: `buf := make([]byte, 0, len(s))
+	Example: mutate.Shows(`buf := make([]byte, 0, len(s))
 for i := range len(s) {
 	buf = append(buf, lower(s[i]))
 }
 return table[string(buf)]`,
-	After: `var scratch [64]byte // holds most contents without an allocation
+		`var scratch [64]byte // holds most contents without an allocation
 buf := scratch[:0]
 for i := range len(s) {
 	buf = append(buf, lower(s[i]))
 }
-return table[string(buf)]`,
+return table[string(buf)]`),
 	Class:   beagle.E1,
 	Gain:    1.7,
 	Find:    findStackScratch,

@@ -22,7 +22,7 @@ var stackSet = &mutate.Mutator{
 	Doc: "Keep a set of numbers, or of structs of numbers, in a table on the stack as long as it is small, and in a " +
 		"map from there on. A map allocates, hashes through a function pointer and grows step by step. Exact: the " +
 		"set is local, is only asked and added to, and its order is never looked at.",
-	Before: `seen := map[int]struct{}{}
+	Example: mutate.Shows(`seen := map[int]struct{}{}
 for _, id := range ids {
 	if _, ok := seen[id]; ok {
 		continue
@@ -30,7 +30,7 @@ for _, id := range ids {
 	seen[id] = struct{}{}
 	...
 }`,
-	After: `var seen seenSet // on the stack
+		`var seen seenSet // on the stack
 for _, id := range ids {
 	if !seen.add(id) {
 		continue
@@ -43,7 +43,7 @@ type seenSet struct {
 	keys  [64]int
 	n     int
 	more  map[int]struct{} // beyond that
-}`,
+}`),
 	Class:   beagle.E0,
 	Gain:    2.5,
 	Find:    findStackSet,

@@ -20,12 +20,12 @@ var stackText = &mutate.Mutator{
 	Doc: "Put a text that holds formatted numbers together in an array on the stack. Each call that formats a part " +
 		"allocates a string for the concatenation to copy; appending writes the part where it belongs, and the only " +
 		"allocation is the result. Exact: the library appends what it would return.",
-	Before: `return host + ":" + strconv.Itoa(port)`,
-	After: `var room [64]byte // holds most texts while they grow
+	Example: mutate.Shows(`return host + ":" + strconv.Itoa(port)`,
+		`var room [64]byte // holds most texts while they grow
 text := append(room[:0], host...)
 text = append(text, ':')
 text = strconv.AppendInt(text, int64(port), 10)
-return string(text)`,
+return string(text)`),
 	Class:   beagle.E0,
 	Gain:    1.5,
 	Find:    findStackText,

@@ -16,10 +16,10 @@ var staticError = &mutate.Mutator{
 	Doc: "Make an error of a constant text once, when the program starts, instead of each time that it is returned. " +
 		"It saves an allocation where inputs fail often. All calls then return the same error: two failures " +
 		"compare equal, which they did not. Nothing can change the text.",
-	Before: `return errors.New("no digits")`,
-	After: `return errParseNoDigits
+	Example: mutate.Shows(`return errors.New("no digits")`,
+		`return errParseNoDigits
 
-var errParseNoDigits = errors.New("no digits")`,
+var errParseNoDigits = errors.New("no digits")`),
 	Class:   beagle.E2,
 	Gain:    1.1,
 	Find:    findStaticError,

@@ -18,10 +18,10 @@ var staticLiteral = &mutate.Mutator{
 	Doc: "Build a list or map of constants once, when the program starts, instead of in every call. A list is copied " +
 		"to the stack each time, and a map is filled key by key. Exact: all elements are constants, and the " +
 		"function only ranges over it, indexes it and asks for its length.",
-	Before: `for i, x := range [16]int{0, 2, 4, 6, 9, 11} {`,
-	After: `for i, x := range &offsets {
+	Example: mutate.Shows(`for i, x := range [16]int{0, 2, 4, 6, 9, 11} {`,
+		`for i, x := range &offsets {
 
-var offsets = [16]int{0, 2, 4, 6, 9, 11}`,
+var offsets = [16]int{0, 2, 4, 6, 9, 11}`),
 	Class:   beagle.E0,
 	Gain:    1.15,
 	Find:    findStaticLiteral,

@@ -19,8 +19,8 @@ var stringMethod = &mutate.Mutator{
 		"value and asks for four interfaces before it finds the method. Then the format holds strings and numbers " +
 		"only, and the rule sprintf can write it out. Legal because fmt prints by that method; it prints a panic of " +
 		"the method as text, where the call panics. An error with a method Format is taken to print the same text.",
-	Before:  `return fmt.Sprintf("%s:%d", kind, n)`,
-	After:   `return fmt.Sprintf("%s:%d", kind.String(), n)`,
+	Example: mutate.Shows(`return fmt.Sprintf("%s:%d", kind, n)`,
+		`return fmt.Sprintf("%s:%d", kind.String(), n)`),
 	Class:   beagle.E1,
 	Gain:    1.15,
 	Find:    findStringMethods,

@@ -19,15 +19,15 @@ var structBacking = &mutate.Mutator{
 	Doc: "Allocate in one piece the structs that a loop makes one by one and keeps by their addresses: one " +
 		"allocation instead of one for each. Contents and identities are the same; only, one struct in use keeps " +
 		"all alive, and iterations that make none leave room unused.",
-	Before: `for _, u := range users {
+	Example: mutate.Shows(`for _, u := range users {
 	out = append(out, &Row{Name: u.Name})
 }`,
-	After: `rows := make([]Row, len(users)) // all in one piece
+		`rows := make([]Row, len(users)) // all in one piece
 for _, u := range users {
 	rows[0] = Row{Name: u.Name}
 	out = append(out, &rows[0])
 	rows = rows[1:]
-}`,
+}`),
 	Class:   beagle.E2,
 	Gain:    1.3,
 	Find:    findStructBacking,
@@ -84,8 +84,8 @@ func findStructBacking(p *mutate.Pass) []mutate.Site {
 // through says in front of it.
 func hasLength(p *mutate.Pass, l *facts.Loop) bool {
 	switch l.Kind {
-	case facts.ElementLoop:
-	case facts.MapLoop:
+	case facts.OverElements:
+	case facts.OverMap:
 		// Entries that are added to a map during the loop may come up in it.
 		if !facts.MapKept(p, l.Seq, l.Body) {
 			return false

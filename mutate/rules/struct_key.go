@@ -20,11 +20,11 @@ var structKey = &mutate.Mutator{
 		"It saves formatting, the string and hashing its text. Legal because the map never leaves the function and " +
 		"its keys are never read back, and the text names its parts without doubt: numbers with a separator behind " +
 		"each, and a string only at the end.",
-	Before: `seen := map[string]int{}
+	Example: mutate.Shows(`seen := map[string]int{}
 for _, e := range events {
 	seen[strconv.Itoa(e.Host)+":"+e.Name]++
 }`,
-	After: `seen := map[seenKey]int{}
+		`seen := map[seenKey]int{}
 for _, e := range events {
 	seen[seenKey{e.Host, e.Name}]++
 }
@@ -32,7 +32,7 @@ for _, e := range events {
 type seenKey struct {
 	a int
 	b string
-}`,
+}`),
 	Class:   beagle.E0,
 	Gain:    2,
 	Find:    findStructKey,

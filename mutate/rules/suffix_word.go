@@ -21,13 +21,13 @@ var suffixWord = &mutate.Mutator{
 	Doc: "Read the last bytes of a text as the end of its last word, shifting out what lies in front, instead of " +
 		"choosing loads by how many bytes there are: their number is random, and the choice is mispredicted. Exact: " +
 		"what remains of the text is its end, cut off the front only, and texts of less than a word go the old way.",
-	Before: `rest := data
+	Example: mutate.Shows(`rest := data
 for len(rest) >= 8 {
 	...
 	rest = rest[8:]
 }
 h ^= firstBytes(rest)`,
-	After: `rest := data
+		`rest := data
 for len(rest) >= 8 {
 	...
 	rest = rest[8:]
@@ -38,7 +38,7 @@ if n := uint(len(rest)); n < 8 && len(data) >= 8 {
 } else {
 	last = firstBytes(rest)
 }
-h ^= last`,
+h ^= last`),
 	Class:   beagle.E0,
 	Gain:    1.2,
 	Find:    findSuffixWords,

@@ -19,12 +19,12 @@ var wordTest = &mutate.Mutator{
 	Doc: "Test eight bytes at once with arithmetic on a word (SWAR) where a loop leaves at the first byte of some " +
 		"kind: below a limit, above a limit, one of a few, or outside of some ranges. Exact: the kind is found by " +
 		"evaluating the loop's test on all 256 bytes.",
-	Before: `for i := 0; i < len(s); i++ {
+	Example: mutate.Shows(`for i := 0; i < len(s); i++ {
 	if s[i] >= 0x80 {
 		return false
 	}
 }`,
-	After: `rest := s
+		`rest := s
 for len(rest) >= 8 {
 	if load64(rest)&0x8080808080808080 != 0 {
 		return false
@@ -35,7 +35,7 @@ for i := range len(rest) {
 	if rest[i] >= 0x80 {
 		return false
 	}
-}`,
+}`),
 	Class:   beagle.E0,
 	Gain:    2,
 	Find:    findWordTests,
@@ -73,7 +73,7 @@ func findWordTests(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		// The rejected bytes must be few ranges and values, or the accepted ones must be.
-		set, err := p.ByteSet(cond, t.operand)
+		set, err := p.Values().ByteSet(cond, t.operand)
 		w := kindOf(set)
 		if w == nil {
 			w = acceptedKind(set)

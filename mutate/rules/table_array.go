@@ -16,8 +16,7 @@ var tableArray = &mutate.Mutator{
 	Doc: "Make a lookup table an array instead of a slice: its length is then part of the type, so that an index " +
 		"that cannot be out of bounds is not checked, and the table's address is known. Legal because the variable " +
 		"is never assigned and only indexed, ranged over or measured.",
-	Before:  `var weights = []int{3, 1, 4, 1}`,
-	After:   `var weights = [...]int{3, 1, 4, 1}`,
+	Example: mutate.Shows(`var weights = []int{3, 1, 4, 1}`, `var weights = [...]int{3, 1, 4, 1}`),
 	Class:   beagle.E0,
 	Gain:    1.06,
 	Find:    findTableArray,

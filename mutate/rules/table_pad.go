@@ -20,12 +20,12 @@ var tablePad = &mutate.Mutator{
 	Name: "table-pad",
 	Doc: "Pad a fixed table to a power of two and mask the index, which then needs no bounds check. Exact, because " +
 		"evaluating the index on all 256 bytes shows that it always lies in the part that was there before.",
-	Before: `var cost = [5]int{1, 2, 4, 4, 9}
+	Example: mutate.Shows(`var cost = [5]int{1, 2, 4, 4, 9}
 
 sum += cost[class[c]]`,
-	After: `var cost = [8]int{1, 2, 4, 4, 9}
+		`var cost = [8]int{1, 2, 4, 4, 9}
 
-sum += cost[class[c]&7]`,
+sum += cost[class[c]&7]`),
 	Class:   beagle.E0,
 	Gain:    1.05,
 	Find:    findTablePad,
@@ -118,7 +118,7 @@ func indexWithin(p *mutate.Pass, index ast.Expr, n int64) (masked, within bool) 
 		return false, false
 	}
 	for c := range 256 {
-		v, err := p.EvalByte(index, operand, byte(c))
+		v, err := p.Values().EvalByte(index, operand, byte(c))
 		if err != nil {
 			return false, false
 		}

@@ -16,20 +16,20 @@ var tailLoop = &mutate.Mutator{
 	Name: "tail-loop",
 	Doc: "Loop instead of calling oneself as the last thing. Go keeps a stack frame for every tail call. Legal " +
 		"because nothing is left to do behind the call; recursion that overflows the stack would loop for ever.",
-	Before: `func gcd(a, b int) int {
+	Example: mutate.Shows(`func gcd(a, b int) int {
 	if b == 0 {
 		return a
 	}
 	return gcd(b, a%b)
 }`,
-	After: `func gcd(a, b int) int {
+		`func gcd(a, b int) int {
 	for {
 		if b == 0 {
 			return a
 		}
 		a, b = b, a%b
 	}
-}`,
+}`),
 	Class:   beagle.E0,
 	Gain:    1.3,
 	Find:    findTailLoop,

@@ -19,14 +19,14 @@ var textBytes = &mutate.Mutator{
 	Doc: "Hold a formatted number as bytes on the stack while code trims it and adds to it, and make a string of it " +
 		"in the end. The string that the library would return is an allocation that only the next text reads. " +
 		"Exact: the library appends what it would return, and nobody else sees the bytes.",
-	Before: `text := strconv.FormatFloat(v, 'f', 1, 64)
+	Example: mutate.Shows(`text := strconv.FormatFloat(v, 'f', 1, 64)
 text = strings.TrimSuffix(text, ".0")
 return text + unit`,
-	After: `text := strconv.AppendFloat(make([]byte, 0, 64), v, 'f', 1, 64)
+		`text := strconv.AppendFloat(make([]byte, 0, 64), v, 'f', 1, 64)
 if n := len(text) - 2; n >= 0 && string(text[n:]) == ".0" {
 	text = text[:n]
 }
-return string(append(text, unit...))`,
+return string(append(text, unit...))`),
 	Class:   beagle.E0,
 	Gain:    1.3,
 	Find:    findTextBytes,

@@ -24,12 +24,12 @@ var unorderedFold = &mutate.Mutator{
 	Doc: "Do not sort a list only to drop duplicates before folding it with an operation that does not mind the " +
 		"order: look for each value among those before it, or in a small hash table on the stack. Longer lists are " +
 		"sorted as before.",
-	Before: `sort.Strings(tags)
+	Example: mutate.Shows(`sort.Strings(tags)
 tags = slices.Compact(tags)
 for _, t := range tags {
 	key ^= hash(t)
 }`,
-	After: `if len(tags) <= 16 {
+		`if len(tags) <= 16 {
 	for i, t := range tags {
 		if slices.Contains(tags[:i], t) {
 			continue
@@ -39,7 +39,7 @@ for _, t := range tags {
 } else {
 	sort.Strings(tags)
 	...
-}`,
+}`),
 	Class:   beagle.E4,
 	Gain:    2,
 	Find:    findFolds,

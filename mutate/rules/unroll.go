@@ -23,12 +23,12 @@ var unroll = &mutate.Mutator{
 	Doc: "Handle several elements per iteration by cutting blocks off the front of the slice. The compiler does not " +
 		"unroll loops; in this form one length test covers the whole block and no element access is checked. Legal " +
 		"where the index is used only to read the element.",
-	Before: `for i := 0; i < len(s); i++ {
+	Example: mutate.Shows(`for i := 0; i < len(s); i++ {
 	if !ok[s[i]] {
 		return false
 	}
 }`,
-	After: `rest := s
+		`rest := s
 for len(rest) >= 4 {
 	if !ok[rest[0]] || !ok[rest[1]] || !ok[rest[2]] || !ok[rest[3]] {
 		return false
@@ -39,7 +39,7 @@ for i := range len(rest) {
 	if !ok[rest[i]] {
 		return false
 	}
-}`,
+}`),
 	Class:   beagle.E0,
 	Gain:    1.3,
 	Find:    findUnroll,

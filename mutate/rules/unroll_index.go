@@ -23,10 +23,10 @@ var unrollIndex = &mutate.Mutator{
 		"goes through a part of one. The compiler does not unroll loops, and checks each access. Parts are cut to " +
 		"one length in front, so that one test covers a block. Exact: the loop itself handles the rest, and all " +
 		"where an index would lie outside.",
-	Before: `for i := from; i < to; i++ {
+	Example: mutate.Shows(`for i := from; i < to; i++ {
 	dst[i] ^= key[i]
 }`,
-	After: `at := from
+		`at := from
 if 0 <= at && at <= to && to <= len(dst) && to <= len(key) {
 	dstRest, keyRest := dst[at:to], key[at:to]
 	for len(dstRest) >= 4 && len(keyRest) >= 4 {
@@ -40,7 +40,7 @@ if 0 <= at && at <= to && to <= len(dst) && to <= len(key) {
 }
 for i := at; i < to; i++ {
 	dst[i] ^= key[i]
-}`,
+}`),
 	Class: beagle.E0,
 	Gain:  1.3,
 	Find:  findUnrollIndex,

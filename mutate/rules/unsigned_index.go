@@ -21,7 +21,7 @@ var unsignedIndex = &mutate.Mutator{
 		"that it is not negative and checks every access; an unsigned index needs the upper bound only. Legal " +
 		"because the index starts at zero or above, only grows, and is used only to index and to compare with " +
 		"lengths.",
-	Before: `for i := 0; i < len(s); i++ {
+	Example: mutate.Shows(`for i := 0; i < len(s); i++ {
 	if s[i] == '_' {
 		i++
 		if i == len(s) || s[i] == '_' {
@@ -29,14 +29,14 @@ var unsignedIndex = &mutate.Mutator{
 		}
 	}
 }`,
-	After: `for i := uint(0); i < uint(len(s)); i++ {
+		`for i := uint(0); i < uint(len(s)); i++ {
 	if s[i] == '_' {
 		i++
 		if i >= uint(len(s)) || s[i] == '_' {
 			return false
 		}
 	}
-}`,
+}`),
 	Class:   beagle.E0,
 	Gain:    1.15,
 	Find:    findUnsigned,

@@ -18,13 +18,13 @@ var unswitch = &mutate.Mutator{
 	Doc: "Ask a question that has the same answer in every iteration once, in front of two loops. The compiler does " +
 		"not unswitch loops. Legal because the condition has no effects, cannot panic, and nothing in the loop " +
 		"changes it.",
-	Before: `for _, c := range b {
+	Example: mutate.Shows(`for _, c := range b {
 	if upper {
 		c -= 32
 	}
 	out = append(out, c)
 }`,
-	After: `if upper {
+		`if upper {
 	for _, c := range b {
 		c -= 32
 		out = append(out, c)
@@ -33,7 +33,7 @@ var unswitch = &mutate.Mutator{
 	for _, c := range b {
 		out = append(out, c)
 	}
-}`,
+}`),
 	Class:   beagle.E0,
 	Gain:    1.1,
 	Find:    findUnswitch,

@@ -19,13 +19,13 @@ var window = &mutate.Mutator{
 	Doc: "Cut the neighbours of a place out of the slice once, and reach them by constant indexes. One test covers " +
 		"them all, where the compiler tests each index that is a sum. Legal because all of the outermost are " +
 		"reached, so a slice that is too short panics in any case; it panics earlier.",
-	Before: `dst[o+2] = src[i]
+	Example: mutate.Shows(`dst[o+2] = src[i]
 dst[o+1] = src[i+1]
 dst[o] = src[i+2]`,
-	After: `part := dst[o : o+3 : len(dst)]
+		`part := dst[o : o+3 : len(dst)]
 part[2] = src[i]
 part[1] = src[i+1]
-part[0] = src[i+2]`,
+part[0] = src[i+2]`),
 	Class:   beagle.E1,
 	Gain:    1.15,
 	Find:    findWindow,

@@ -17,8 +17,8 @@ var wordLoad = &mutate.Mutator{
 	Name: "word-load",
 	Doc: "Read a word with encoding/binary instead of putting it together from bytes: one load and one check " +
 		"instead of up to eight. Differs only in the message of the panic when the slice is too short.",
-	Before:  `k := uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24`,
-	After:   `k := binary.LittleEndian.Uint32(b)`,
+	Example: mutate.Shows(`k := uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24`,
+		`k := binary.LittleEndian.Uint32(b)`),
 	Class:   beagle.E1,
 	Gain:    1.2,
 	Find:    findWordLoads,

@@ -22,12 +22,12 @@ var wordPrefix = &mutate.Mutator{
 		"front of the loop that does so one by one; a last word that overlaps the one before it takes the end. A " +
 		"byte that may stand alone between two ordinary ones is told too. Exact: what is ordinary is found by " +
 		"evaluating the loop's tests on all 256 bytes.",
-	Before: `for i := 0; i < len(s); i++ {
+	Example: mutate.Shows(`for i := 0; i < len(s); i++ {
 	if plain[s[i]] {
 		continue
 	}
 	...`,
-	After: `start := 0
+		`start := 0
 for start+8 <= len(s) && allAccepted(load64(s[start:])) {
 	start += 8
 }
@@ -38,7 +38,7 @@ for i := start; i < len(s); i++ {
 	if plain[s[i]] {
 		continue
 	}
-	...`,
+	...`),
 	Class:   beagle.E0,
 	Gain:    1.5,
 	Find:    findWordPrefix,
@@ -89,7 +89,7 @@ func prefixOf(p *mutate.Pass, f *ast.ForStmt) *prefixSite {
 	if test == nil {
 		return nil
 	}
-	set, err := p.ByteSet(test, mustTest(p, test).operand)
+	set, err := p.Values().ByteSet(test, mustTest(p, test).operand)
 	ranges := wordRanges(set)
 	if err != nil || ranges == nil || !stepsOn(p, l, set, body, last) {
 		return nil
@@ -161,7 +161,7 @@ func skipsRun(p *mutate.Pass, l *mutate.CountedLoop, set [256]bool, s ast.Stmt) 
 		if !ok || p.Var(ix.X) != l.Seq || ahead(ix.Index) != int64(j)+1 {
 			return false
 		}
-		if same, err := p.ByteSet(e, t.operand); err != nil || same != set {
+		if same, err := p.Values().ByteSet(e, t.operand); err != nil || same != set {
 			return false
 		}
 	}
@@ -268,7 +268,7 @@ func leavesOn(p *mutate.Pass, l *mutate.CountedLoop, s ast.Stmt, other func(ast.
 		if p.Var(t.operand) != nil && s != l.Stmt.Body.List[2] {
 			return set, false // a copy of the element from before i moved on
 		}
-		bad, err := p.ByteSet(e, t.operand)
+		bad, err := p.Values().ByteSet(e, t.operand)
 		if err != nil {
 			return set, false
 		}

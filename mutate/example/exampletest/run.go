@@ -120,6 +120,7 @@ func (o outcome) differ(got outcome, class beagle.Class, p example.Pair) string 
 // show writes a value with all that it holds. loose takes nil and empty for the same.
 func show(v reflect.Value, loose bool) string {
 	switch v.Kind() {
+	// Functions cannot be compared, and an address says nothing: show what lies there.
 	case reflect.Func:
 		return "func"
 	case reflect.Pointer:
@@ -139,6 +140,7 @@ func show(v reflect.Value, loose bool) string {
 			parts[i] = show(v.Index(i), loose)
 		}
 		return "[" + strings.Join(parts, " ") + "]"
+	// The order of a map's keys is random.
 	case reflect.Map:
 		if v.IsNil() && !loose {
 			return "nil"
@@ -149,6 +151,7 @@ func show(v reflect.Value, loose bool) string {
 		}
 		slices.Sort(parts)
 		return "map[" + strings.Join(parts, " ") + "]"
+	// Two errors are equal if their types and texts are.
 	case reflect.Interface:
 		if err, ok := v.Interface().(error); ok {
 			return fmt.Sprintf("%T(%q)", err, err)
