@@ -371,3 +371,9 @@ func canDeclare(p *mutate.Pass, s ast.Stmt) bool {
 func recursive(p *mutate.Pass, fn *ast.FuncDecl) bool {
 	return len(p.Uses(p.Info.Defs[fn.Name], fn.Body)) > 0
 }
+
+// inFuncLit reports whether a node stands in a function literal.
+func inFuncLit(p *mutate.Pass, n ast.Node) bool {
+	_, in := enclosing[*ast.FuncLit](p, n)
+	return in
+}
