@@ -71,13 +71,13 @@ func overAll(p *mutate.Pass, loop *ast.RangeStmt, length ast.Expr) bool {
 func indexEdits(p *mutate.Pass, v *types.Var, made *ast.CallExpr, loop *ast.RangeStmt) []mutate.Edit {
 	body := loop.Body.List
 	// Whatever may skip the append leaves a gap in the result.
-	if len(body) == 0 || loop.Tok == token.ASSIGN || p.Effects(loop.Body).Jumps || continues(p, loop.Body) ||
+	if len(body) == 0 || loop.Tok == token.ASSIGN || p.Effects(loop.Body).Jumps || continuesLoop(p, loop.Body) ||
 		declaredIn(p, loop.Body, v.Name()) {
 		return nil
 	}
 	// The append must come last and add exactly one element.
 	last := body[len(body)-1]
-	w, call, ok := appends(p, last)
+	w, call, ok := appendsTo(p, last)
 	if !ok || w != v || len(call.Args) != 2 || call.Ellipsis.IsValid() || len(p.Uses(v, loop)) != 2 {
 		return nil
 	}

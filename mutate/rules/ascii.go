@@ -69,7 +69,7 @@ func findASCII(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for _, d := range p.File.Decls {
 		fn, ok := d.(*ast.FuncDecl)
-		if !ok || fn.Body == nil || len(fn.Body.List) == 0 || !plainSignature(fn) || recursive(p, fn) ||
+		if !ok || fn.Body == nil || len(fn.Body.List) == 0 || !plainSignature(fn) || callsItself(p, fn) ||
 			hasASCIIPath(fn) || redefinesAny(p, fn, "len", "rune", "byte") {
 			continue
 		}
@@ -312,7 +312,7 @@ func rewriteASCII(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit,
 	decls := fmt.Sprintf("// %s is %s for strings that are all ASCII.\nfunc %s%s %s",
 		ascii, fn.Name.Name, ascii, p.Between(fn.Type.Params.Pos(), fn.Type.End()), body)
 	utf8, edits := p.Import("unicode/utf8")
-	test, declared := helper(p, fn, func(name string) string {
+	test, declared := helperNamed(p, fn, func(name string) string {
 		return fmt.Sprintf(`// %[1]s reports whether s holds no byte of a longer rune.
 func %[1]s(s string) bool {
 	for i := 0; i < len(s); i++ {

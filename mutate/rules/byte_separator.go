@@ -96,7 +96,7 @@ func findCutsInPlace(p *mutate.Pass) []mutate.Site {
 		_, of := p.IsCall(call, "strings", "Cut")
 		_, ofBytes := p.IsCall(call, "bytes", "Cut")
 		if ofBytes {
-			e, of = converts(p, e, "[]byte")
+			e, of = convertsTo(p, e, "[]byte")
 		}
 		if !of || !writtenOut(p, e) {
 			continue
@@ -205,7 +205,7 @@ func cutInPlace(p *mutate.Pass, as *ast.AssignStmt, call *ast.CallExpr, sep stri
 			to, yes, no = append(to, id.Name), append(yes, found[i]), append(no, not[i])
 		}
 	}
-	if len(to) == 0 || redefined(p, as, "true") || redefined(p, as, "false") {
+	if len(to) == 0 || isRedefined(p, as, "true") || isRedefined(p, as, "false") {
 		return ""
 	}
 	lhs := strings.Join(to, ", ")
@@ -216,14 +216,14 @@ func cutInPlace(p *mutate.Pass, as *ast.AssignStmt, call *ast.CallExpr, sep stri
 	// itself.
 	if as.Tok == token.DEFINE {
 		test = fmt.Sprintf("%s := %s\n%s", lhs, strings.Join(no, ", "), test)
-	} else if to, no = changes(to, no); len(to) > 0 {
+	} else if to, no = dropSelfAssignments(to, no); len(to) > 0 {
 		test += fmt.Sprintf(" else {\n%s = %s\n}", strings.Join(to, ", "), strings.Join(no, ", "))
 	}
 	return test
 }
 
-// changes drops assignments of a variable to itself.
-func changes(to, from []string) (lhs, rhs []string) {
+// dropSelfAssignments drops assignments of a variable to itself.
+func dropSelfAssignments(to, from []string) (lhs, rhs []string) {
 	for i := range to {
 		if to[i] != from[i] {
 			lhs, rhs = append(lhs, to[i]), append(rhs, from[i])

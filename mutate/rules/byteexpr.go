@@ -31,7 +31,7 @@ func testOf(p *mutate.Pass, e ast.Expr) (t byteTest, ok bool) {
 		return binaryTest(p, e)
 	case *ast.CallExpr:
 		if fn, arg := predicateCall(p, e); arg != nil {
-			return byteTest{arg, comparisons(p, fn)}, true
+			return byteTest{arg, countComparisons(p, fn)}, true
 		}
 	// A table of bools that never changes is a test, too.
 	case *ast.IndexExpr:
@@ -133,8 +133,8 @@ func isPredicate(p *mutate.Pass, fn *ast.FuncDecl) bool {
 	return !f.Writes && !f.Reads && !f.Panics
 }
 
-// comparisons counts the comparisons of a predicate; a call counts as three.
-func comparisons(p *mutate.Pass, fn *ast.FuncDecl) int {
+// countComparisons counts the comparisons of a predicate; a call counts as three.
+func countComparisons(p *mutate.Pass, fn *ast.FuncDecl) int {
 	n := 0
 	for e := range mutate.Nodes[ast.Expr](p, fn.Body) {
 		switch e := e.(type) {

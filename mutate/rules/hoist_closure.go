@@ -46,7 +46,7 @@ func findHoistClosure(p *mutate.Pass) []mutate.Site {
 		}
 		name := p.Fresh(parameterName(p, call, lit), "fn")
 		sites = append(sites,
-			site(lit, "function literal in a loop", before(p, labelOf(p, loop), name+" := "+p.Text(lit)),
+			site(lit, "function literal in a loop", insertBefore(p, labelOf(p, loop), name+" := "+p.Text(lit)),
 				p.Replace(lit, name)))
 	}
 	return sites

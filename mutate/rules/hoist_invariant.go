@@ -66,7 +66,7 @@ func worthHoisting(p *mutate.Pass, e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.CallExpr:
 		if p.Info.Types[e.Fun].IsType() {
-			_, ok := converts(p, e, "string")
+			_, ok := convertsTo(p, e, "string")
 			return ok && !freeConversion(p, e)
 		}
 		_, isFunc := p.Callee(e).(*types.Func)
@@ -138,7 +138,7 @@ func invariantIn(p *mutate.Pass, e ast.Expr) (loop ast.Stmt) {
 
 func hoistSite(p *mutate.Pass, e ast.Expr, loop ast.Stmt) mutate.Site {
 	name := p.Fresh(invariantNames(p, e)...)
-	edits := []mutate.Edit{before(p, labelOf(p, loop), name+" := "+p.Text(e))}
+	edits := []mutate.Edit{insertBefore(p, labelOf(p, loop), name+" := "+p.Text(e))}
 	for same := range mutate.Nodes[ast.Expr](p, loop) {
 		if p.Same(same, e) && !inLiteral(p, same, loop) {
 			edits = append(edits, p.Replace(same, name))

@@ -148,14 +148,14 @@ func dereferencedBefore(p *mutate.Pass, base *types.Var, loop ast.Stmt) bool {
 	case *ast.RangeStmt:
 		// The length of an array is known without a look at it.
 		_, array := pointee(p.Info.TypeOf(s.X)).Underlying().(*types.Array)
-		if derefs(p, base, s.X) && !(array && isBlank(s.Value)) {
+		if dereferences(p, base, s.X) && !(array && isBlank(s.Value)) {
 			return true
 		}
 	case *ast.ForStmt:
-		if s.Init == nil && s.Cond != nil && derefs(p, base, s.Cond) {
+		if s.Init == nil && s.Cond != nil && dereferences(p, base, s.Cond) {
 			return true
 		}
-		if s.Init != nil && s.Cond != nil && (derefs(p, base, s.Init) || derefs(p, base, s.Cond)) {
+		if s.Init != nil && s.Cond != nil && (dereferences(p, base, s.Init) || dereferences(p, base, s.Cond)) {
 			return true
 		}
 	}
@@ -170,7 +170,7 @@ func dereferencedBefore(p *mutate.Pass, base *types.Var, loop ast.Stmt) bool {
 		}
 		switch s.(type) {
 		case *ast.AssignStmt, *ast.ExprStmt, *ast.IncDecStmt:
-			if derefs(p, base, s) {
+			if dereferences(p, base, s) {
 				return true
 			}
 		}
@@ -178,9 +178,9 @@ func dereferencedBefore(p *mutate.Pass, base *types.Var, loop ast.Stmt) bool {
 	return false
 }
 
-// derefs reports whether evaluating n certainly reads a field through base: not after && or ||,
-// and not in a function literal.
-func derefs(p *mutate.Pass, base *types.Var, n ast.Node) bool {
+// dereferences reports whether evaluating n certainly reads a field through base: not after && or
+// ||, and not in a function literal.
+func dereferences(p *mutate.Pass, base *types.Var, n ast.Node) bool {
 	found := false
 	ast.Inspect(n, func(m ast.Node) bool {
 		if e, ok := m.(ast.Expr); ok && p.Info.Types[e].Value != nil {
@@ -192,7 +192,7 @@ func derefs(p *mutate.Pass, base *types.Var, n ast.Node) bool {
 		case *ast.BinaryExpr:
 			// The right side of && and || may not run.
 			if m.Op == token.LAND || m.Op == token.LOR {
-				found = found || derefs(p, base, m.X)
+				found = found || dereferences(p, base, m.X)
 				return false
 			}
 		case *ast.SelectorExpr:
@@ -214,7 +214,7 @@ func copySite(p *mutate.Pass, base ast.Expr, loop ast.Stmt) mutate.Site {
 		name = p.Fresh(lowerFirst(e.Sel.Name), lowerFirst(e.Sel.Name)+"Copy")
 	}
 	edits := []mutate.Edit{
-		before(p, labelOf(p, loop), name+" := "+p.Text(base)+" // a local: loaded once, not in every turn"),
+		insertBefore(p, labelOf(p, loop), name+" := "+p.Text(base)+" // a local: loaded once, not in every turn"),
 	}
 	for e := range mutate.Nodes[ast.Expr](p, loop) {
 		// A literal may run after the loop, and must read the field itself.

@@ -69,7 +69,7 @@ func findNeedless(p *mutate.Pass) []mutate.Site {
 	if len(all) == 0 {
 		return nil
 	}
-	sites := []mutate.Site{{Node: around(p, all), Label: "calls of " + strings.Join(names, ", "), Data: all}}
+	sites := []mutate.Site{{Node: holderOf(p, all), Label: "calls of " + strings.Join(names, ", "), Data: all}}
 	// Single functions are offered only if there are several: all together are the same site
 	// otherwise.
 	for _, name := range names {
@@ -80,8 +80,8 @@ func findNeedless(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// around returns the node that holds all calls: their function, or the target.
-func around(p *mutate.Pass, all []needless) ast.Node {
+// holderOf returns the node that holds all calls: their function, or the target.
+func holderOf(p *mutate.Pass, all []needless) ast.Node {
 	if len(all) == 1 {
 		return all[0].call
 	}
@@ -173,7 +173,7 @@ func rewriteNeedless(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Ed
 				wish = uniqueWish(names, wish)
 			}
 			var more []mutate.Edit
-			names[key], more = helper(p, n.call, n.declare(p), wish, wish+"IfNeeded")
+			names[key], more = helperNamed(p, n.call, n.declare(p), wish, wish+"IfNeeded")
 			edits = append(edits, more...)
 			load = load || len(more) > 0 && strings.HasPrefix(n.name, "To") && !n.rune
 		}

@@ -98,7 +98,7 @@ func preallocSites(p *mutate.Pass, v *types.Var, decl ast.Stmt, kind, typ string
 		per, every, at := appendsPerIteration(p, v, s)
 		b, ok := loopBound(p, s)
 		if per == 0 || !ok || kind == "empty" && b.negative && !p.GoAtLeast(21) || facts.Captured.Of(p)[v] ||
-			!every && hidden(p, s) || redefined(p, s, "make") {
+			!every && hidesBound(p, s) || isRedefined(p, s, "make") {
 			return nil
 		}
 		return []mutate.Site{site(s, v.Name()+" filled by a loop",
@@ -107,9 +107,9 @@ func preallocSites(p *mutate.Pass, v *types.Var, decl ast.Stmt, kind, typ string
 	return nil
 }
 
-// hidden reports whether the loop's body declares a name that the loop's head uses. The bound would
-// mean something else there.
-func hidden(p *mutate.Pass, loop ast.Stmt) bool {
+// hidesBound reports whether the loop's body declares a name that the loop's head uses. The bound
+// would mean something else there.
+func hidesBound(p *mutate.Pass, loop ast.Stmt) bool {
 	body := loopBody(loop)
 	for id := range mutate.Nodes[*ast.Ident](p, body) {
 		if p.Info.Defs[id] == nil {
@@ -136,7 +136,7 @@ func appendsPerIteration(p *mutate.Pass, v *types.Var, loop ast.Stmt) (per int, 
 	// loop happens any number of times; a second use of v in the statement reads it.
 	own := map[ast.Node]bool{}
 	for st := range mutate.Nodes[*ast.AssignStmt](p, body) {
-		w, call, ok := appends(p, st)
+		w, call, ok := appendsTo(p, st)
 		if !ok || w != v {
 			continue
 		}
@@ -161,7 +161,7 @@ func appendsPerIteration(p *mutate.Pass, v *types.Var, loop ast.Stmt) (per int, 
 		}
 	}
 	// An append that is the first statement, or one under no condition, runs in each iteration.
-	return mostAppends(body.List, own), len(body.List) > 0 && own[body.List[0]] || unconditional(p, body, own), at
+	return mostAppends(body.List, own), len(body.List) > 0 && own[body.List[0]] || reachesAppend(p, body, own), at
 }
 
 // mostAppends returns how many elements one path through a list appends at most.
@@ -207,21 +207,21 @@ func innerLoop(p *mutate.Pass, n ast.Node, body *ast.BlockStmt) bool {
 	return true
 }
 
-// unconditional reports whether the first iteration of a loop certainly reaches an append. The
+// reachesAppend reports whether the first iteration of a loop certainly reaches an append. The
 // append must stand in the body itself, after nothing that jumps.
-func unconditional(p *mutate.Pass, body *ast.BlockStmt, own map[ast.Node]bool) bool {
+func reachesAppend(p *mutate.Pass, body *ast.BlockStmt, own map[ast.Node]bool) bool {
 	for _, s := range body.List {
 		if own[s] {
 			return true
 		}
-		if p.Effects(s).Jumps || continues(p, s) {
+		if p.Effects(s).Jumps || continuesLoop(p, s) {
 			return false
 		}
 	}
 	return false
 }
 
-func continues(p *mutate.Pass, s ast.Stmt) bool {
+func continuesLoop(p *mutate.Pass, s ast.Stmt) bool {
 	for b := range mutate.Nodes[*ast.BranchStmt](p, s) {
 		if b.Tok != token.FALLTHROUGH {
 			return true
@@ -249,22 +249,23 @@ func preallocEdits(
 		if d.Type != nil {
 			name = "var " + v.Name() + " " + p.Text(d.Type) + " = "
 		}
-		return []mutate.Edit{p.Delete(decl), before(p, labelOf(p, loop), name+made)}
+		return []mutate.Edit{p.Delete(decl), insertBefore(p, labelOf(p, loop), name+made)}
 	}
 	// A nil slice gets its room in front of the loop if at least one element certainly comes.
 	if every && b.positive {
-		return []mutate.Edit{before(p, labelOf(p, loop), fmt.Sprintf("%s = make(%s, 0, %s)", name, typ, b.text))}
+		return []mutate.Edit{insertBefore(p, labelOf(p, loop), fmt.Sprintf("%s = make(%s, 0, %s)", name, typ, b.text))}
 	}
 	if every {
 		return []mutate.Edit{
-			before(p, labelOf(p, loop), fmt.Sprintf("if %s > 0 {\n%s = make(%s, 0, %s)\n}", b.text, name, typ, b.text)),
+			insertBefore(p, labelOf(p, loop),
+				fmt.Sprintf("if %s > 0 {\n%s = make(%s, 0, %s)\n}", b.text, name, typ, b.text)),
 		}
 	}
 	// Otherwise it stays nil until the first append.
 	var edits []mutate.Edit
 	for _, s := range at {
 		edits = append(edits,
-			before(p, s,
+			insertBefore(p, s,
 				fmt.Sprintf("if %s == nil {\n%s = make(%s, 0, %s) // stays nil when nothing is kept\n}", name, name,
 					typ, b.text)))
 	}

@@ -158,7 +158,7 @@ func fieldReadsOnly(p *mutate.Pass, v *types.Var, body ast.Node) bool {
 func mayReplaceMemory(p *mutate.Pass, body ast.Node, seq *types.Var) bool {
 	return !facts.ChangesOnly(p, body, func(l ast.Expr) bool { return facts.MapElement(p, l) },
 		func(call *ast.CallExpr) bool {
-			_, grown, ok := appends(p, p.Parent(call))
+			_, grown, ok := appendsTo(p, p.Parent(call))
 			return ok && grown == call && facts.GrowsAnother(p, call, seq)
 		})
 }

@@ -44,8 +44,8 @@ func statements(p *mutate.Pass) iter.Seq2[[]ast.Stmt, int] {
 	}
 }
 
-// before inserts a statement in front of s, above the comment that belongs to s.
-func before(p *mutate.Pass, s ast.Stmt, text string) mutate.Edit {
+// insertBefore inserts a statement in front of s, above the comment that belongs to s.
+func insertBefore(p *mutate.Pass, s ast.Stmt, text string) mutate.Edit {
 	at := s.Pos()
 	for _, g := range slices.Backward(p.File.Comments) {
 		if g.End() < at && p.Fset.Position(g.End()).Line == p.Fset.Position(at).Line-1 && ownLine(p, g.Pos()) {
@@ -63,8 +63,8 @@ func ownLine(p *mutate.Pass, pos token.Pos) bool {
 	return strings.TrimSpace(string(line)) == ""
 }
 
-// assigned splits `x = e`, `x := e` and `x op= e`.
-func assigned(s ast.Stmt, toks ...token.Token) (lhs, rhs ast.Expr, ok bool) {
+// splitAssign splits `x = e`, `x := e` and `x op= e`.
+func splitAssign(s ast.Stmt, toks ...token.Token) (lhs, rhs ast.Expr, ok bool) {
 	as, ok := s.(*ast.AssignStmt)
 	if !ok || len(as.Lhs) != 1 || len(as.Rhs) != 1 || !slices.Contains(toks, as.Tok) {
 		return nil, nil, false
@@ -72,13 +72,13 @@ func assigned(s ast.Stmt, toks ...token.Token) (lhs, rhs ast.Expr, ok bool) {
 	return as.Lhs[0], ast.Unparen(as.Rhs[0]), true
 }
 
-// appends recognises `v = append(v, args...)` on a local variable.
-func appends(p *mutate.Pass, s ast.Node) (v *types.Var, call *ast.CallExpr, ok bool) {
+// appendsTo recognises `v = append(v, args...)` on a local variable.
+func appendsTo(p *mutate.Pass, s ast.Node) (v *types.Var, call *ast.CallExpr, ok bool) {
 	st, ok := s.(ast.Stmt)
 	if !ok {
 		return nil, nil, false
 	}
-	lhs, rhs, ok := assigned(st, token.ASSIGN)
+	lhs, rhs, ok := splitAssign(st, token.ASSIGN)
 	if !ok {
 		return nil, nil, false
 	}
@@ -91,9 +91,9 @@ func appends(p *mutate.Pass, s ast.Node) (v *types.Var, call *ast.CallExpr, ok b
 	return v, call, facts.IsLocal(p, v) && p.Var(call.Args[0]) == v
 }
 
-// reads lists the uses of v below root. It returns nil and false if one of them assigns, captures
+// readsOf lists the uses of v below root. It returns nil and false if one of them assigns, captures
 // or takes the address of v.
-func reads(p *mutate.Pass, v *types.Var, root ast.Node) ([]*ast.Ident, bool) {
+func readsOf(p *mutate.Pass, v *types.Var, root ast.Node) ([]*ast.Ident, bool) {
 	if p.Assigned(v, root) || facts.Captured.Of(p)[v] {
 		return nil, false
 	}
@@ -155,9 +155,9 @@ func isByteSlice(p *mutate.Pass, e ast.Expr) bool {
 	return ok && b.Kind() == types.Uint8
 }
 
-// converts recognises the conversion T(e), where T is "string", "[]byte" or "[]rune", and e has
+// convertsTo recognises the conversion T(e), where T is "string", "[]byte" or "[]rune", and e has
 // exactly the other type.
-func converts(p *mutate.Pass, e ast.Expr, to string) (from ast.Expr, ok bool) {
+func convertsTo(p *mutate.Pass, e ast.Expr, to string) (from ast.Expr, ok bool) {
 	call, ok := ast.Unparen(e).(*ast.CallExpr)
 	if !ok || len(call.Args) != 1 || !p.Info.Types[call.Fun].IsType() {
 		return nil, false
@@ -203,9 +203,9 @@ func assignedTo(p *mutate.Pass, e ast.Expr) bool {
 	return false
 }
 
-// redefined reports whether the name of a builtin means something else in the package, or in the
+// isRedefined reports whether the name of a builtin means something else in the package, or in the
 // function around n.
-func redefined(p *mutate.Pass, n ast.Node, name string) bool {
+func isRedefined(p *mutate.Pass, n ast.Node, name string) bool {
 	if p.Pkg.Scope().Lookup(name) != nil {
 		return true
 	}
@@ -219,7 +219,7 @@ func redefined(p *mutate.Pass, n ast.Node, name string) bool {
 
 // redefinesAny is redefined for several names.
 func redefinesAny(p *mutate.Pass, n ast.Node, names ...string) bool {
-	return slices.ContainsFunc(names, func(name string) bool { return redefined(p, n, name) })
+	return slices.ContainsFunc(names, func(name string) bool { return isRedefined(p, n, name) })
 }
 
 func asStmt(n ast.Node) ast.Stmt {
@@ -337,8 +337,8 @@ func isBlank(e ast.Expr) bool {
 	return e == nil || ok && id.Name == "_"
 }
 
-// labelled reports whether a statement has a label.
-func labelled(p *mutate.Pass, n ast.Node) bool {
+// isLabelled reports whether a statement has a label.
+func isLabelled(p *mutate.Pass, n ast.Node) bool {
 	_, ok := p.Parent(n).(*ast.LabeledStmt)
 	return ok
 }
@@ -367,8 +367,8 @@ func canDeclare(p *mutate.Pass, s ast.Stmt) bool {
 	return true
 }
 
-// recursive reports whether a function names itself.
-func recursive(p *mutate.Pass, fn *ast.FuncDecl) bool {
+// callsItself reports whether a function names itself.
+func callsItself(p *mutate.Pass, fn *ast.FuncDecl) bool {
 	return len(p.Uses(p.Info.Defs[fn.Name], fn.Body)) > 0
 }
 

@@ -55,7 +55,7 @@ func findTailLoop(p *mutate.Pass) []mutate.Site {
 // loops or labels around the calls. Its parameters are named and its results are not.
 func tailSafe(p *mutate.Pass, fn *ast.FuncDecl, calls []*ast.CallExpr) bool {
 	sig := p.Info.Defs[fn.Name].Type().(*types.Signature)
-	if sig.Variadic() || sig.Params().Len() == 0 || hasDefer(p, fn.Body) || labelled(p, fn.Body) {
+	if sig.Variadic() || sig.Params().Len() == 0 || hasDefer(p, fn.Body) || isLabelled(p, fn.Body) {
 		return false
 	}
 	for range mutate.Nodes[*ast.FuncLit](p, fn.Body) {
@@ -67,7 +67,7 @@ func tailSafe(p *mutate.Pass, fn *ast.FuncDecl, calls []*ast.CallExpr) bool {
 		}
 	}
 	for v := range sig.Params().Variables() {
-		if v.Name() == "" || v.Name() == "_" || addressTaken(p, v, fn.Body) || redeclared(p, v, fn.Body) {
+		if v.Name() == "" || v.Name() == "_" || addressTaken(p, v, fn.Body) || redeclaresName(p, v, fn.Body) {
 			return false
 		}
 	}
@@ -100,9 +100,9 @@ func addressTaken(p *mutate.Pass, v *types.Var, n ast.Node) bool {
 	return false
 }
 
-// redeclared reports whether the body declares something else of the same name, which an argument
-// or the assignment could mean.
-func redeclared(p *mutate.Pass, v *types.Var, n ast.Node) bool {
+// redeclaresName reports whether the body declares something else of the same name, which an
+// argument or the assignment could mean.
+func redeclaresName(p *mutate.Pass, v *types.Var, n ast.Node) bool {
 	for id := range mutate.Nodes[*ast.Ident](p, n) {
 		if obj := p.Info.Defs[id]; obj != nil && id.Name == v.Name() {
 			return true
