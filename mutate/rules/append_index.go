@@ -102,13 +102,3 @@ func indexEdits(p *mutate.Pass, v *types.Var, made *ast.CallExpr, loop *ast.Rang
 		p.Span(made.Args[0].End(), made.Rparen, ", "+p.Text(made.Args[2])),
 		p.Replace(last, fmt.Sprintf("%s[%s] = %s", v.Name(), index, p.Text(call.Args[1]))))
 }
-
-// declaredIn reports whether a block declares a name.
-func declaredIn(p *mutate.Pass, body ast.Node, name string) bool {
-	for id := range mutate.Nodes[*ast.Ident](p, body) {
-		if id.Name == name && p.Info.Defs[id] != nil {
-			return true
-		}
-	}
-	return false
-}

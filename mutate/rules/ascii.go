@@ -171,15 +171,6 @@ func rangeAsBytes(p *mutate.Pass, in *types.Var, s *ast.RangeStmt) (string, bool
 	return head + strings.TrimPrefix(body, "{"), true
 }
 
-func usesName(p *mutate.Pass, n ast.Node, name string) bool {
-	for id := range mutate.Nodes[*ast.Ident](p, n) {
-		if id.Name == name {
-			return true
-		}
-	}
-	return false
-}
-
 // decodeAsByte recognises r, size := utf8.DecodeRuneInString(s[i:]) in a loop with the condition i
 // < len(s).
 func decodeAsByte(p *mutate.Pass, in *types.Var, s *ast.AssignStmt) (string, bool) {

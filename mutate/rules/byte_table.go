@@ -279,14 +279,6 @@ func asOperandOf(p *mutate.Pass, e ast.Expr, op token.Token, sub func(ast.Node) 
 	return text
 }
 
-func mustTest(p *mutate.Pass, e ast.Expr) byteTest {
-	t, ok := testOf(p, e)
-	if !ok {
-		panic("rules: a run holds an expression that is no byte test")
-	}
-	return t
-}
-
 func countLeaves(p *mutate.Pass, run []ast.Expr) int {
 	n := 0
 	for _, e := range run {

@@ -223,3 +223,12 @@ func %[1]s(%[4]s %[5]s) %[6]s {
 func (q quickRune) filled(says, ask string) string {
 	return filledTable(q.table, "is what "+says+" says of each "+q.each, q.result, q.size, "t[i] = "+ask)
 }
+
+// mustTest is testOf for an expression that the caller knows to be a test.
+func mustTest(p *mutate.Pass, e ast.Expr) byteTest {
+	t, ok := testOf(p, e)
+	if !ok {
+		panic("rules: a run holds an expression that is no byte test")
+	}
+	return t
+}

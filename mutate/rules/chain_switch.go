@@ -115,13 +115,6 @@ func elseChain(p *mutate.Pass, s *ast.IfStmt) (v *types.Var, arms []chainArm, ot
 	}
 }
 
-// breaksOut reports whether a break in b belongs to a statement around b: inside a switch it would
-// leave the switch.
-func breaksOut(p *mutate.Pass, b *ast.BlockStmt) bool {
-	list, _, ok := p.Branches(b)
-	return len(list) > 0 || !ok
-}
-
 // returnArm returns the arm of `if v == c { return ... }`.
 func returnArm(p *mutate.Pass, s *ast.IfStmt) *chainArm {
 	v, consts := constantsEqual(p, s.Cond)

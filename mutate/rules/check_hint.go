@@ -218,16 +218,6 @@ func isLengthOf(p *mutate.Pass, e ast.Expr, v *types.Var) bool {
 	return false
 }
 
-func slicedOrString(t types.Type) bool {
-	switch u := t.Underlying().(type) {
-	case *types.Slice:
-		return true
-	case *types.Basic:
-		return u.Info()&types.IsString != 0
-	}
-	return false
-}
-
 func onlyElements(p *mutate.Pass, v *types.Var, s ast.Stmt) bool {
 	as, ok := s.(*ast.AssignStmt)
 	if !ok {
@@ -237,38 +227,6 @@ func onlyElements(p *mutate.Pass, v *types.Var, s ast.Stmt) bool {
 		if p.Var(l) == v {
 			return false
 		}
-	}
-	return true
-}
-
-func isPlainStmt(s ast.Stmt) bool {
-	switch s.(type) {
-	case *ast.AssignStmt, *ast.ExprStmt, *ast.ReturnStmt, *ast.IncDecStmt, *ast.DeclStmt:
-		return true
-	}
-	return false
-}
-
-// mayBeSkipped reports whether s may run without evaluating e, as it does where e is a part of a
-// constant such as the length of an array.
-func mayBeSkipped(p *mutate.Pass, e ast.Expr, s ast.Stmt) bool {
-	var child ast.Node = e
-	for _, up := range p.Path(e) {
-		// On the way up from e: if nothing skips it before s, it is evaluated.
-		if up == ast.Node(s) {
-			return false
-		}
-		// The right side runs only if the left one decides so.
-		if b, ok := up.(*ast.BinaryExpr); ok && (b.Op == token.LAND || b.Op == token.LOR) && b.Y == child {
-			return true
-		}
-		if _, ok := up.(*ast.FuncLit); ok {
-			return true
-		}
-		if whole, ok := up.(ast.Expr); ok && p.Info.Types[whole].Value != nil {
-			return true
-		}
-		child = up
 	}
 	return true
 }

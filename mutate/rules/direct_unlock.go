@@ -124,17 +124,6 @@ func movesLock(p *mutate.Pass, s ast.Stmt, unlock ast.Expr) bool {
 	return false
 }
 
-// rootVar returns c for c.mu.Unlock.
-func rootVar(p *mutate.Pass, e ast.Expr) *types.Var {
-	for {
-		sel, ok := ast.Unparen(e).(*ast.SelectorExpr)
-		if !ok {
-			return p.Var(e)
-		}
-		e = sel.X
-	}
-}
-
 // onlyMovesValues reports whether a statement cannot panic, jump or start anything, provided that
 // base is not nil. It assigns and reads variables, fields of base, and elements of maps that it
 // reads there.

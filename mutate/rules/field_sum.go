@@ -182,11 +182,6 @@ func sharesMemory(p *mutate.Pass, x ast.Expr, field *ast.SelectorExpr) bool {
 	return !basic || types.Identical(elem.Underlying(), p.Info.TypeOf(field).Underlying())
 }
 
-func isPointer(t types.Type) bool {
-	_, ok := t.Underlying().(*types.Pointer)
-	return ok
-}
-
 func fieldSite(p *mutate.Pass, r *ast.RangeStmt, field *ast.SelectorExpr) mutate.Site {
 	name := p.Fresh(lowerFirst(field.Sel.Name), field.Sel.Name+"Now")
 	text := p.Text(field)

@@ -96,15 +96,6 @@ func usesOwn(p *mutate.Pass, n, loop ast.Node) bool {
 	return false
 }
 
-// labelOf returns the labelled statement if s has a label, and s otherwise: new text goes in front
-// of it. Where a goto leads to the label, the text has to run each time, so it follows the label.
-func labelOf(p *mutate.Pass, s ast.Stmt) ast.Stmt {
-	if l, ok := p.Parent(s).(*ast.LabeledStmt); ok && !facts.JumpedTo(p, l) {
-		return l
-	}
-	return s
-}
-
 // parameterName returns the called function's name for the parameter.
 func parameterName(p *mutate.Pass, call *ast.CallExpr, arg ast.Expr) string {
 	sig, ok := p.Info.TypeOf(call.Fun).Underlying().(*types.Signature)

@@ -149,11 +149,6 @@ func compileEdits(p *mutate.Pass, call *ast.CallExpr, kind string) []mutate.Edit
 	return []mutate.Edit{p.Replace(call, name), decl}
 }
 
-func isCalled(p *mutate.Pass, sel *ast.SelectorExpr) bool {
-	call, ok := p.Parent(sel).(*ast.CallExpr)
-	return ok && ast.Unparen(call.Fun) == ast.Expr(sel)
-}
-
 func dropLocal(p *mutate.Pass, d facts.Declaration, name, kind string, decl mutate.Edit) []mutate.Edit {
 	edits := []mutate.Edit{p.Delete(d.Stmt), decl}
 	// A variable that is assigned again may hold another pattern.

@@ -147,32 +147,6 @@ func hoistSite(p *mutate.Pass, e ast.Expr, loop ast.Stmt) mutate.Site {
 	return site(e, p.Text(e), outermostOnly(edits)...)
 }
 
-func inLiteral(p *mutate.Pass, n, loop ast.Node) bool {
-	for _, up := range p.Path(n) {
-		if _, ok := up.(*ast.FuncLit); ok {
-			return true
-		}
-		if up == loop {
-			return false
-		}
-	}
-	return false
-}
-
-// outermostOnly drops edits that lie within another edit, such as x within (x).
-func outermostOnly(edits []mutate.Edit) []mutate.Edit {
-	var out []mutate.Edit
-	for i, e := range edits {
-		covered := slices.ContainsFunc(edits[:i], func(o mutate.Edit) bool {
-			return o.Start <= e.Start && e.End <= o.End && o.Start < o.End
-		})
-		if !covered {
-			out = append(out, e)
-		}
-	}
-	return out
-}
-
 // invariantNames proposes names that say what was computed.
 func invariantNames(p *mutate.Pass, e ast.Expr) []string {
 	call, ok := e.(*ast.CallExpr)

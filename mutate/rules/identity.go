@@ -304,13 +304,6 @@ func rangesOf(set byteClass) string {
 	return strings.Join(parts, " || ")
 }
 
-func byteText(c int) string {
-	if c < 0x80 {
-		return quotedByte(byte(c))
-	}
-	return fmt.Sprintf("0x%02x", c)
-}
-
 // lengthLimit returns, as written, the smallest number that the scope compares with something like
 // a length, or "". Mining tries two bytes and knows nothing of longer inputs, so such a number may
 // limit them.

@@ -101,10 +101,6 @@ func plainSignature(fn *ast.FuncDecl) bool {
 	return true
 }
 
-func usesNameOrLabel(p *mutate.Pass, fn *ast.FuncDecl, name string) bool {
-	return usesName(p, fn.Body, name) || holdsLabel(p, fn.Body)
-}
-
 // keepsAddress reports whether code may keep the address of one of a function's variables, or use
 // it in a function literal that runs later: a copy of the variable would not change with it.
 func keepsAddress(p *mutate.Pass, code ast.Node) bool {

@@ -326,14 +326,6 @@ func (r *recur) stepWith(p *mutate.Pass, earlier func(k int64) string, index str
 	})
 }
 
-// literalOf writes an integer of a type.
-func literalOf(typ, value string) string {
-	if typ == "int" {
-		return value
-	}
-	return typ + "(" + value + ")"
-}
-
 func numberWord(n int) string {
 	return []string{"none", "one", "two", "three", "four"}[n]
 }

@@ -194,15 +194,6 @@ func reorderParams(_ *mutate.Pass, s mutate.Site) []mutate.Param {
 	return []mutate.Param{{Label: s.Data.(*testChain).label}}
 }
 
-func callsFunction(p *mutate.Pass, e ast.Expr) bool {
-	for call := range mutate.Nodes[*ast.CallExpr](p, e) {
-		if _, isLen := p.IsBuiltin(call, "len"); !isLen && !p.Info.Types[call.Fun].IsType() {
-			return true
-		}
-	}
-	return false
-}
-
 func rewriteReorder(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 	c := s.Data.(*testChain)
 	var texts []string

@@ -82,8 +82,6 @@ func findSortedMerge(p *mutate.Pass) []mutate.Site {
 	}}}
 }
 
-func isUnnamed(v *types.Var) bool { return v.Name() == "" || v.Name() == "_" }
-
 func callsSort(p *mutate.Pass, fn *ast.FuncDecl) bool {
 	for call := range mutate.Nodes[*ast.CallExpr](p, fn.Body) {
 		if _, ok := p.IsCall(call, "sort", "Strings", "Ints", "Slice", "SliceStable", "Sort", "Stable"); ok {

@@ -68,14 +68,6 @@ func findFuncParams(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-func oneLine(s string) string {
-	line, _, more := strings.Cut(s, "\n")
-	if more {
-		line += " ..."
-	}
-	return line
-}
-
 // paramAt returns the i-th parameter, if it is a function and not variadic.
 func paramAt(p *mutate.Pass, fn *ast.FuncDecl, i int) *types.Var {
 	sig := p.Info.Defs[fn.Name].Type().(*types.Signature)

@@ -77,18 +77,6 @@ func findSpecialiseValue(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// parametersOf lists the parameters of a function without a receiver.
-func parametersOf(p *mutate.Pass, fn *ast.FuncDecl) []*types.Var {
-	var out []*types.Var
-	for _, f := range fn.Type.Params.List {
-		for _, id := range f.Names {
-			v, _ := p.Info.Defs[id].(*types.Var)
-			out = append(out, v)
-		}
-	}
-	return out
-}
-
 // hotConstant reads an integer or boolean, perhaps in a conversion, as a constant of the
 // parameter's type.
 func hotConstant(p *mutate.Pass, v *types.Var, text string) (h hotValue, ok bool) {

@@ -60,13 +60,6 @@ func findSplice(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// takesTime reports whether code may take a share of the time that is worth a rewrite: it runs in a
-// loop, the profile shows it, or there is no profile, so that not even the target has a share.
-// Initialisers of the package's variables take none.
-func takesTime(p *mutate.Pass, n ast.Node) bool {
-	return p.FuncOf(n) != nil && (p.InLoop(n) || p.Weight(n) >= 0.02 || p.Weight(p.Func) == 0)
-}
-
 // leadingCalls finds the calls of helpers that a statement evaluates before all else that matters:
 // the first, and those that take its result.
 func leadingCalls(p *mutate.Pass, s ast.Stmt) []*splice {

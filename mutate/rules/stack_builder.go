@@ -251,9 +251,6 @@ func (s *roomSite) printed(p *mutate.Pass, id *ast.Ident) (roomUse, bool) {
 	return roomUse{}, false
 }
 
-// escapeFormat makes a text safe for a format.
-func escapeFormat(text string) string { return strings.ReplaceAll(text, "%", "%%") }
-
 // rewriteStackBuilder declares a slice on an array in the builder's place, and rewrites the uses.
 func rewriteStackBuilder(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	s := site.Data.(*roomSite)

@@ -6,7 +6,6 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
-	"strings"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
@@ -158,32 +157,6 @@ func formatterOf(p *mutate.Pass, e ast.Expr) *appender {
 func severalValues(p *mutate.Pass, arg ast.Expr) bool {
 	_, several := p.Info.TypeOf(arg).(*types.Tuple)
 	return several
-}
-
-// appendCall writes a call that appends a part to a slice.
-func appendCall(p *mutate.Pass, slice string, part ast.Expr) string {
-	// A formatted part has a form that appends it without a text of its own.
-	if a := formatterOf(p, part); a != nil {
-		call := ast.Unparen(part).(*ast.CallExpr)
-		form := a.form
-		if strings.HasPrefix(form, ".") {
-			form = escapeFormat(p.Text(call.Fun.(*ast.SelectorExpr).X)) + form
-		}
-		return fmt.Sprintf(form, slice, p.Between(call.Args[0].Pos(), call.Rparen))
-	}
-	if s, ok := constString(p, part); ok && len(s) == 1 && s[0] < 0x80 {
-		return fmt.Sprintf("append(%s, %q)", slice, s[0])
-	}
-	// A conversion to a string is appended without the conversion.
-	if call, ok := part.(*ast.CallExpr); ok && len(call.Args) == 1 && p.Info.Types[call.Fun].IsType() {
-		switch arg := call.Args[0]; {
-		case (isBasic(p, arg, types.Int32) || isBasic(p, arg, types.UntypedRune)) && p.GoAtLeast(18):
-			return fmt.Sprintf("utf8.AppendRune(%s, %s)", slice, p.Text(arg))
-		case isByteSlice(p, arg):
-			part = arg
-		}
-	}
-	return fmt.Sprintf("append(%s, %s...)", slice, p.Text(part))
 }
 
 // textRooms are sizes that hold most texts: the inputs are parts of many.

@@ -81,25 +81,6 @@ func tailSafe(p *mutate.Pass, fn *ast.FuncDecl, calls []*ast.CallExpr) bool {
 	return len(p.Uses(p.Info.Defs[fn.Name], fn.Body)) == len(calls)
 }
 
-func addressTaken(p *mutate.Pass, v *types.Var, n ast.Node) bool {
-	for sel := range mutate.Nodes[*ast.SelectorExpr](p, n) {
-		if p.PointerMethod(sel) && rootVar(p, sel.X) == v {
-			return true
-		}
-	}
-	for u := range mutate.Nodes[*ast.UnaryExpr](p, n) {
-		if u.Op.String() == "&" && len(p.Uses(v, u)) > 0 {
-			return true
-		}
-	}
-	for s := range mutate.Nodes[*ast.SliceExpr](p, n) {
-		if _, isArray := p.Info.TypeOf(s.X).Underlying().(*types.Array); isArray && len(p.Uses(v, s.X)) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // redeclaresName reports whether the body declares something else of the same name, which an
 // argument or the assignment could mean.
 func redeclaresName(p *mutate.Pass, v *types.Var, n ast.Node) bool {

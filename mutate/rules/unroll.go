@@ -66,10 +66,6 @@ func findUnroll(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-func lineCount(p *mutate.Pass, n ast.Node) int {
-	return p.Fset.Position(n.End()).Line - p.Fset.Position(n.Pos()).Line
-}
-
 // isInnermost reports whether the loop reads its element and holds no other loop, whose iterations
 // would outweigh its own.
 func isInnermost(l *mutate.ElementLoop) bool {
@@ -320,13 +316,6 @@ func unfoldBody(p *mutate.Pass, l *mutate.ElementLoop, rest string, j int) (stri
 		text = "{\n" + text + "\n}"
 	}
 	return text, true
-}
-
-func hasDefer(p *mutate.Pass, n ast.Node) bool {
-	for range mutate.Nodes[*ast.DeferStmt](p, n) {
-		return true
-	}
-	return false
 }
 
 // unfoldList writes the statements of element j. An iteration that ends in a continue has no loop
