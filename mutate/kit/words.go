@@ -9,13 +9,6 @@ func Load64(s string) uint64 {
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
-// Load64In is the word in the first eight bytes of s, lowest byte first.
-func Load64In[T ~string | ~[]byte](s T) uint64 {
-	_ = s[7] // one check for all
-	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
-		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
-}
-
 // FirstBytes is the first eight bytes of b as a word, lowest byte first; where there
 // are fewer, the others are 0.
 func FirstBytes(b []byte) uint64 {
@@ -60,43 +53,4 @@ func FirstBytesIn[T ~string | ~[]byte](b T) uint64 {
 		return uint64(b[0]) | uint64(b[n/2])<<(8*(n/2)) | uint64(b[n-1])<<(8*(n-1))
 	}
 	return 0
-}
-
-// LastBytes is the first eight bytes of tail as a word, where tail is the end of
-// whole or has eight bytes: of the last word of whole, what lies in front of tail
-// is shifted out.
-func LastBytes(whole, tail []byte) uint64 {
-	switch n := uint(len(tail)); {
-	case n >= 8:
-		return binary.LittleEndian.Uint64(tail)
-	case len(whole) >= 8:
-		return binary.LittleEndian.Uint64(whole[len(whole)-8:]) >> (64 - 8*n)
-	}
-	return FirstBytes(tail)
-}
-
-// LastBytesOf is the first eight bytes of tail as a word, where tail is the end of
-// whole or has eight bytes: of the last word of whole, what lies in front of tail
-// is shifted out.
-func LastBytesOf(whole, tail string) uint64 {
-	switch n := uint(len(tail)); {
-	case n >= 8:
-		return Load64(tail)
-	case len(whole) >= 8:
-		return Load64(whole[len(whole)-8:]) >> (64 - 8*n)
-	}
-	return FirstBytesOf(tail)
-}
-
-// LastBytesIn is the first eight bytes of tail as a word, where tail is the end of
-// whole or has eight bytes: of the last word of whole, what lies in front of tail
-// is shifted out.
-func LastBytesIn[T ~string | ~[]byte](whole, tail T) uint64 {
-	switch n := uint(len(tail)); {
-	case n >= 8:
-		return Load64In(tail)
-	case len(whole) >= 8:
-		return Load64In(whole[len(whole)-8:]) >> (64 - 8*n)
-	}
-	return FirstBytesIn(tail)
 }

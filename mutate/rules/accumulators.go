@@ -72,8 +72,8 @@ func reductionOf(p *mutate.Pass, s ast.Stmt) *reduction {
 	// The loop must visit all elements in order, do nothing else, and leave room for the new
 	// variables.
 	l, ok := p.Elements(s)
-	if !ok || !l.Plain || !innermost(l) || unrolledBefore(p, l) || !canDeclare(p, s) || !canStart(p, l) ||
-		labelled(p, s) {
+	if !ok || !l.Plain || !isInnermost(l) || unrolledBefore(p, l) || !canDeclare(p, s) || !canStart(p, l) ||
+		isLabelled(p, s) {
 		return nil
 	}
 	list := l.Body.List
@@ -145,18 +145,19 @@ func rewriteReduction(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]muta
 	}
 	var block strings.Builder
 	for j, name := range sums {
-		fmt.Fprintf(&block, "%s %s %s\n", name, r.term.Tok, element(p, r.loop, rest, r.term.Rhs[0], strconv.Itoa(j)))
+		fmt.Fprintf(&block, "%s %s %s\n", name, r.term.Tok,
+			elementText(p, r.loop, rest, r.term.Rhs[0], strconv.Itoa(j)))
 	}
 	typ := types.TypeString(r.sum.Type(), types.RelativeTo(p.Pkg))
 	// A partial sum starts with the neutral value, which is 1 for products and 0 for all others.
 	declare := fmt.Sprintf("var %s %s", strings.Join(sums[1:], ", "), typ)
 	if r.op == token.MUL {
 		declare = strings.Join(sums[1:], ", ") + " := " +
-			strings.TrimSuffix(strings.Repeat(typed(typ, "1")+", ", k-1), ", ")
+			strings.TrimSuffix(strings.Repeat(literalOf(typ, "1")+", ", k-1), ", ")
 	}
 	text := fmt.Sprintf("%s := %s\n%s // so that one turn need not wait for the last\nfor len(%s) >= %d {\n"+
 		"%s%s = %s[%d:]\n}\n%s %s %s\n%s",
 		rest, startOf(r.loop), declare, rest, k, block.String(), rest, rest, k, sum, r.term.Tok,
-		strings.Join(sums[1:], " "+r.op.String()+" "), tail(p, r.loop, rest))
+		strings.Join(sums[1:], " "+r.op.String()+" "), remainderLoop(p, r.loop, rest))
 	return []mutate.Edit{p.Replace(s.Node, text)}, nil
 }

@@ -71,13 +71,13 @@ func Advise(p *mutate.Pass) []beagle.Advice {
 	return out
 }
 
-func note(n ast.Node, label string) mutate.Site { return mutate.Site{Node: n, Label: label} }
+func adviceAt(n ast.Node, label string) mutate.Site { return mutate.Site{Node: n, Label: label} }
 
 func callsInLoop(p *mutate.Pass, pkg string, names ...string) []mutate.Site {
 	var sites []mutate.Site
 	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
 		if _, ok := p.IsCall(call, pkg, names...); ok && p.InLoop(call) {
-			sites = append(sites, note(call, p.Text(call)+" in a loop"))
+			sites = append(sites, adviceAt(call, p.Text(call)+" in a loop"))
 		}
 	}
 	return sites
@@ -96,7 +96,7 @@ func findSendInLoop(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for s := range mutate.Nodes[*ast.SendStmt](p, nil) {
 		if p.InLoop(s) {
-			sites = append(sites, note(s, p.Text(s)+" in a loop"))
+			sites = append(sites, adviceAt(s, p.Text(s)+" in a loop"))
 		}
 	}
 	return sites
@@ -119,7 +119,7 @@ func findReceiverScratch(p *mutate.Pass) []mutate.Site {
 		}
 		// A value receiver is a copy, which would forget the buffer.
 		if _, pointer := p.Info.TypeOf(fn.Recv.List[0].Type).(*types.Pointer); pointer {
-			sites = append(sites, note(d.Stmt, "buffer "+d.Var.Name()))
+			sites = append(sites, adviceAt(d.Stmt, "buffer "+d.Var.Name()))
 		}
 	}
 	return sites
@@ -143,7 +143,7 @@ func findPoolScratch(p *mutate.Pass) []mutate.Site {
 		size := elementSize(d.Var.Type().Underlying().(*types.Slice).Elem())
 		n, constant := p.Int(call.Args[len(call.Args)-1])
 		if constant && n*size > onStack || !constant && int64(percentile99(p))*size >= 1024 {
-			sites = append(sites, note(d.Stmt, "buffer "+d.Var.Name()))
+			sites = append(sites, adviceAt(d.Stmt, "buffer "+d.Var.Name()))
 		}
 	}
 	return sites
@@ -152,8 +152,8 @@ func findPoolScratch(p *mutate.Pass) []mutate.Site {
 func findNoCopy(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
-		if _, ok := converts(p, call, "string"); ok && !freeConversion(p, call) {
-			sites = append(sites, note(call, p.Text(call)))
+		if _, ok := convertsTo(p, call, "string"); ok && !freeConversion(p, call) {
+			sites = append(sites, adviceAt(call, p.Text(call)))
 		}
 	}
 	return sites
@@ -181,7 +181,7 @@ func findFieldOrder(p *mutate.Pass) []mutate.Site {
 		seen[s] = true
 		if now, best := layoutSizes(s); best < now {
 			sites = append(sites,
-				note(f, fmt.Sprintf("%s: %d bytes, %d in another order", named.Obj().Name(), now, best)))
+				adviceAt(f, fmt.Sprintf("%s: %d bytes, %d in another order", named.Obj().Name(), now, best)))
 		}
 	}
 	return sites
@@ -211,7 +211,7 @@ func findEqualFold(p *mutate.Pass) []mutate.Site {
 			_, x := p.IsCall(b.X, "strings", name)
 			_, y := p.IsCall(b.Y, "strings", name)
 			if x && y {
-				sites = append(sites, note(b, p.Text(b)))
+				sites = append(sites, adviceAt(b, p.Text(b)))
 			}
 		}
 	}

@@ -62,7 +62,7 @@ func findAnswerTables(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
 		// A function that fills such a table already would get a second one in front of it.
-		if fn.Body == nil || fn.Type.TypeParams != nil || !hot(p, fn.Body) || fillsTable(p, fn) {
+		if fn.Body == nil || fn.Type.TypeParams != nil || !takesTime(p, fn.Body) || fillsTable(p, fn) {
 			continue
 		}
 		a := &answers{fn: fn}
@@ -185,7 +185,7 @@ func rewriteAnswerTable(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate
 	for i, k := range a.keys {
 		keys = append(keys, k.Name())
 		tests = append(tests, fmt.Sprintf("uint64(%s) < %d", k.Name(), a.sizes[i]))
-		typed = append(typed, convert(a.keyType[i], "int", indexNames[i]))
+		typed = append(typed, convertName(a.keyType[i], "int", indexNames[i]))
 		indices = append(indices, fmt.Sprintf("[uint64(%s)]", k.Name()))
 		params = append(params, k.Name()+" "+a.keyType[i])
 	}
@@ -206,8 +206,8 @@ var indexNames = []string{"i", "j"}
 // fieldNames are those of a table's entries that hold several results without names.
 var fieldNames = []string{"a", "b", "c", "d"}
 
-// convert writes the conversion of a name from one type to another.
-func convert(to, from, name string) string {
+// convertName writes the conversion of a name from one type to another.
+func convertName(to, from, name string) string {
 	if to == from {
 		return name
 	}
@@ -217,12 +217,12 @@ func convert(to, from, name string) string {
 // lookUp writes the statements that return an entry.
 func (a *answers) lookUp(p *mutate.Pass, entry string) string {
 	if len(a.results) == 1 {
-		return "return " + convert(a.results[0].typ, a.results[0].stored, entry)
+		return "return " + convertName(a.results[0].typ, a.results[0].stored, entry)
 	}
 	name := p.Fresh("answer", "entry")
 	var values []string
 	for _, r := range a.results {
-		values = append(values, convert(r.typ, r.stored, name+"."+r.field))
+		values = append(values, convertName(r.typ, r.stored, name+"."+r.field))
 	}
 	return name + " := &" + entry + "\nreturn " + strings.Join(values, ", ")
 }
@@ -241,7 +241,7 @@ func (a *answers) table(name, other, entry string, keys []string) string {
 		r := a.results[0]
 		return fmt.Sprintf("// %s holds what %s answers for small numbers.\nvar %s = func() (t %s%s) {\n"+
 			"%s%s = %s\n%s\treturn t\n}()",
-			name, other, name, size, r.stored, loops, place, convert(r.stored, r.typ, call), ends)
+			name, other, name, size, r.stored, loops, place, convertName(r.stored, r.typ, call), ends)
 	}
 	// The function is called once for each entry, and its results are kept in fields.
 	var fields, got, kept, values []string
@@ -249,7 +249,7 @@ func (a *answers) table(name, other, entry string, keys []string) string {
 		fields = append(fields, r.field+" "+r.stored)
 		got = append(got, fieldNames[i])
 		kept = append(kept, "e."+r.field)
-		values = append(values, convert(r.stored, r.typ, fieldNames[i]))
+		values = append(values, convertName(r.stored, r.typ, fieldNames[i]))
 	}
 	return fmt.Sprintf("// %s is an entry of %s.\ntype %s struct {\n%s\n}\n\n"+
 		"// %s holds what %s answers for small numbers.\nvar %s = func() (t %s%s) {\n"+

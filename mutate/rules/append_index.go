@@ -71,13 +71,13 @@ func overAll(p *mutate.Pass, loop *ast.RangeStmt, length ast.Expr) bool {
 func indexEdits(p *mutate.Pass, v *types.Var, made *ast.CallExpr, loop *ast.RangeStmt) []mutate.Edit {
 	body := loop.Body.List
 	// Whatever may skip the append leaves a gap in the result.
-	if len(body) == 0 || loop.Tok == token.ASSIGN || p.Effects(loop.Body).Jumps || continues(p, loop.Body) ||
+	if len(body) == 0 || loop.Tok == token.ASSIGN || p.Effects(loop.Body).Jumps || continuesLoop(p, loop.Body) ||
 		declaredIn(p, loop.Body, v.Name()) {
 		return nil
 	}
 	// The append must come last and add exactly one element.
 	last := body[len(body)-1]
-	w, call, ok := appends(p, last)
+	w, call, ok := appendsTo(p, last)
 	if !ok || w != v || len(call.Args) != 2 || call.Ellipsis.IsValid() || len(p.Uses(v, loop)) != 2 {
 		return nil
 	}
@@ -101,14 +101,4 @@ func indexEdits(p *mutate.Pass, v *types.Var, made *ast.CallExpr, loop *ast.Rang
 		// The slice is made with its full length now, where it had room only.
 		p.Span(made.Args[0].End(), made.Rparen, ", "+p.Text(made.Args[2])),
 		p.Replace(last, fmt.Sprintf("%s[%s] = %s", v.Name(), index, p.Text(call.Args[1]))))
-}
-
-// declaredIn reports whether a block declares a name.
-func declaredIn(p *mutate.Pass, body ast.Node, name string) bool {
-	for id := range mutate.Nodes[*ast.Ident](p, body) {
-		if id.Name == name && p.Info.Defs[id] != nil {
-			return true
-		}
-	}
-	return false
 }

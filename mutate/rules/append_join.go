@@ -48,7 +48,7 @@ func findAppendJoin(p *mutate.Pass) []mutate.Site {
 // elementAppend recognises x = append(x, a, b): elements, not a whole slice. x is a variable, or a
 // field of one.
 func elementAppend(p *mutate.Pass, s ast.Stmt) (*ast.CallExpr, bool) {
-	lhs, rhs, ok := assigned(s, assignTokens...)
+	lhs, rhs, ok := splitAssign(s, assignTokens...)
 	if !ok {
 		return nil, false
 	}
@@ -78,7 +78,7 @@ func appendRun(p *mutate.Pass, list []ast.Stmt) []*ast.CallExpr {
 	var run []*ast.CallExpr
 	for _, s := range list {
 		call, ok := elementAppend(p, s)
-		if !ok || len(run) > 0 && !(p.Same(run[0].Args[0], call.Args[0]) && apart(p, call)) {
+		if !ok || len(run) > 0 && !(p.Same(run[0].Args[0], call.Args[0]) && independentOf(p, call)) {
 			break
 		}
 		run = append(run, call)
@@ -86,10 +86,10 @@ func appendRun(p *mutate.Pass, list []ast.Stmt) []*ast.CallExpr {
 	return run
 }
 
-// apart reports whether the elements of an append are the same before the append in front of it:
-// they have no effects, cannot panic, and do not mention the slice. Where they read other memory,
-// the slice has to be one that nothing else can reach by its spare room, so they may not.
-func apart(p *mutate.Pass, call *ast.CallExpr) bool {
+// independentOf reports whether the elements of an append are the same before the append in front
+// of it: they have no effects, cannot panic, and do not mention the slice. Where they read other
+// memory, the slice has to be one that nothing else can reach by its spare room, so they may not.
+func independentOf(p *mutate.Pass, call *ast.CallExpr) bool {
 	root := call.Args[0]
 	// A field's slice belongs to the variable in front of the dot.
 	if sel, ok := root.(*ast.SelectorExpr); ok {

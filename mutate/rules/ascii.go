@@ -69,7 +69,7 @@ func findASCII(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for _, d := range p.File.Decls {
 		fn, ok := d.(*ast.FuncDecl)
-		if !ok || fn.Body == nil || len(fn.Body.List) == 0 || !plainSignature(fn) || recursive(p, fn) ||
+		if !ok || fn.Body == nil || len(fn.Body.List) == 0 || !plainSignature(fn) || callsItself(p, fn) ||
 			hasASCIIPath(fn) || redefinesAny(p, fn, "len", "rune", "byte") {
 			continue
 		}
@@ -169,15 +169,6 @@ func rangeAsBytes(p *mutate.Pass, in *types.Var, s *ast.RangeStmt) (string, bool
 		head += fmt.Sprintf("\n%s := rune(%s[%s])", p.Text(s.Value), in.Name(), index)
 	}
 	return head + strings.TrimPrefix(body, "{"), true
-}
-
-func usesName(p *mutate.Pass, n ast.Node, name string) bool {
-	for id := range mutate.Nodes[*ast.Ident](p, n) {
-		if id.Name == name {
-			return true
-		}
-	}
-	return false
 }
 
 // decodeAsByte recognises r, size := utf8.DecodeRuneInString(s[i:]) in a loop with the condition i
@@ -312,7 +303,7 @@ func rewriteASCII(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit,
 	decls := fmt.Sprintf("// %s is %s for strings that are all ASCII.\nfunc %s%s %s",
 		ascii, fn.Name.Name, ascii, p.Between(fn.Type.Params.Pos(), fn.Type.End()), body)
 	utf8, edits := p.Import("unicode/utf8")
-	test, declared := helper(p, fn, func(name string) string {
+	test, declared := helperNamed(p, fn, func(name string) string {
 		return fmt.Sprintf(`// %[1]s reports whether s holds no byte of a longer rune.
 func %[1]s(s string) bool {
 	for i := 0; i < len(s); i++ {

@@ -225,7 +225,7 @@ func rewriteBigWords(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Ed
 			wish = lowerFirst(c.op) + "Ints"
 		}
 		if names[wish] == "" {
-			name, declared := helper(p, c.call, c.declare(big), wish, wish+"Word")
+			name, declared := helperNamed(p, c.call, c.declare(big), wish, wish+"Word")
 			names[wish], edits = name, append(edits, declared...)
 		}
 		sel := c.call.Fun.(*ast.SelectorExpr)

@@ -133,7 +133,7 @@ func (b *blockLoop) byBlocks(p *mutate.Pass) bool {
 	count := c.Y
 	if n := p.Var(c.Y); n != nil {
 		fn := p.FuncOf(b.stmt)
-		def, start := definition(p, n, fn)
+		def, start := definitionOf(p, n, fn)
 		if def == nil || p.Assigned(n, b.stmt) || assignedAgain(p, n, def) {
 			return false
 		}

@@ -60,7 +60,7 @@ func partsBound(p *mutate.Pass, s *ast.RangeStmt) (b bound, ok bool) {
 	if !ok {
 		return b, false
 	}
-	return separators(p, s, call, p.Var(call.Args[0]))
+	return boundBySeparators(p, s, call, p.Var(call.Args[0]))
 }
 
 // cutBound does the same for the form that split-seq writes:
@@ -91,11 +91,11 @@ func cutBound(p *mutate.Pass, s *ast.ForStmt) (b bound, ok bool) {
 		len(p.Uses(rest, s.Body)) != 2 || len(p.Uses(more, s.Body)) != 1 {
 		return b, false
 	}
-	return separators(p, s, call, text)
+	return boundBySeparators(p, s, call, text)
 }
 
-// separators returns the number of parts of a string, for a loop over all of them.
-func separators(p *mutate.Pass, loop ast.Stmt, call *ast.CallExpr, v *types.Var) (b bound, ok bool) {
+// boundBySeparators returns the number of parts of a string, for a loop over all of them.
+func boundBySeparators(p *mutate.Pass, loop ast.Stmt, call *ast.CallExpr, v *types.Var) (b bound, ok bool) {
 	sep, constant := constString(p, call.Args[1])
 	if !constant || sep == "" || !facts.IsLocal(p, v) || facts.Captured.Of(p)[v] || p.Assigned(v, loop) ||
 		facts.Loops.Of(p)[loop].StopsEarly(p) {

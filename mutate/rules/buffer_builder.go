@@ -138,7 +138,7 @@ func printsInto(p *mutate.Pass, id *ast.Ident) bool {
 // that the function is given, or enough for a short text.
 func sizeHints(p *mutate.Pass, d facts.Declaration) []string {
 	var out []string
-	for _, v := range parameters(p, p.FuncOf(d.Stmt)) {
+	for _, v := range parametersOf(p, p.FuncOf(d.Stmt)) {
 		if v == nil || v.Name() == "_" || p.Assigned(v, p.FuncOf(d.Stmt)) || len(out) == 2 {
 			continue
 		}

@@ -127,7 +127,7 @@ func (b *builderSite) convert(p *mutate.Pass) bool {
 			if mentionsName(p, init, b.name) || !inTurn(p, init) {
 				return false // the builder would hide what init means by the name
 			}
-			text += "\n" + writes(p, b.name, init, nil)
+			text += "\n" + writeStatements(p, b.name, init, nil)
 		}
 	}
 	name, imports := p.Import("strings")
@@ -147,7 +147,7 @@ func (b *builderSite) convert(p *mutate.Pass) bool {
 func (b *builderSite) use(p *mutate.Pass, id *ast.Ident) ([]mutate.Edit, bool) {
 	v := b.decl.Var
 	if as, ok := enclosing[*ast.AssignStmt](p, id); ok {
-		if added, self, ok := addition(p, as, v); ok {
+		if added, self, ok := addedTo(p, as, v); ok {
 			// An assignment has the string on both sides: the left one is rewritten, the right one
 			// goes with it.
 			if as.Lhs[0] != ast.Expr(id) {
@@ -160,7 +160,7 @@ func (b *builderSite) use(p *mutate.Pass, id *ast.Ident) ([]mutate.Edit, bool) {
 			if loop := outerLoop(p, as, b.decl.Stmt); loop != nil && b.loop == nil {
 				b.loop = loop
 			}
-			return []mutate.Edit{p.Replace(as, strings.TrimSpace(writes(p, b.name, added, self)))}, true
+			return []mutate.Edit{p.Replace(as, strings.TrimSpace(writeStatements(p, b.name, added, self)))}, true
 		}
 	}
 	return b.read(p, id)
@@ -208,7 +208,7 @@ func inReturn(p *mutate.Pass, n ast.Node) bool {
 	return ok
 }
 
-func leftmost(e ast.Expr) ast.Expr {
+func leftmostOperand(e ast.Expr) ast.Expr {
 	for {
 		b, ok := ast.Unparen(e).(*ast.BinaryExpr)
 		if !ok || b.Op != token.ADD {
@@ -218,17 +218,17 @@ func leftmost(e ast.Expr) ast.Expr {
 	}
 }
 
-// addition returns what `v += e` or `v = v + e` adds. In the second form, the sum contains v itself
+// addedTo returns what `v += e` or `v = v + e` adds. In the second form, the sum contains v itself
 // as its leftmost operand.
-func addition(p *mutate.Pass, as *ast.AssignStmt, v *types.Var) (added, self ast.Expr, ok bool) {
-	if lhs, rhs, ok := assigned(as, token.ADD_ASSIGN); ok && p.Var(lhs) == v {
+func addedTo(p *mutate.Pass, as *ast.AssignStmt, v *types.Var) (added, self ast.Expr, ok bool) {
+	if lhs, rhs, ok := splitAssign(as, token.ADD_ASSIGN); ok && p.Var(lhs) == v {
 		return rhs, nil, true
 	}
-	lhs, rhs, ok := assigned(as, token.ASSIGN)
-	if !ok || p.Var(lhs) != v || p.Var(leftmost(rhs)) != v || leftmost(rhs) == rhs {
+	lhs, rhs, ok := splitAssign(as, token.ASSIGN)
+	if !ok || p.Var(lhs) != v || p.Var(leftmostOperand(rhs)) != v || leftmostOperand(rhs) == rhs {
 		return nil, nil, false
 	}
-	return rhs, leftmost(rhs), true
+	return rhs, leftmostOperand(rhs), true
 }
 
 // inTurn reports whether the parts of a concatenation may be evaluated and written one by one. The
@@ -276,8 +276,8 @@ func mentionsName(p *mutate.Pass, e ast.Expr, name string) bool {
 	return false
 }
 
-// writes returns the statements that write the parts of a concatenation, all but skip.
-func writes(p *mutate.Pass, name string, e, skip ast.Expr) string {
+// writeStatements returns the statements that write the parts of a concatenation, all but skip.
+func writeStatements(p *mutate.Pass, name string, e, skip ast.Expr) string {
 	if skip != nil && ast.Unparen(e) == skip {
 		return ""
 	}
@@ -293,7 +293,7 @@ func writes(p *mutate.Pass, name string, e, skip ast.Expr) string {
 	}
 	// The parts of a sum are written one after the other, which saves the text of the sum.
 	if b, ok := ast.Unparen(e).(*ast.BinaryExpr); ok && b.Op == token.ADD {
-		return writes(p, name, b.X, skip) + writes(p, name, b.Y, skip)
+		return writeStatements(p, name, b.X, skip) + writeStatements(p, name, b.Y, skip)
 	}
 	if call, ok := ast.Unparen(e).(*ast.CallExpr); ok && len(call.Args) == 1 && p.Info.Types[call.Fun].IsType() {
 		arg := call.Args[0]
@@ -336,7 +336,7 @@ func (b *builderSite) size(p *mutate.Pass, rest []ast.Stmt, v *types.Var) {
 		switch t := p.Info.TypeOf(r.X).Underlying().(type) {
 		case *types.Slice:
 			if isBasicType(t.Elem(), types.String) {
-				b.prepass, b.total = prepass(p, r, v)
+				b.prepass, b.total = sumLengths(p, r, v)
 			}
 		case *types.Basic:
 			if t.Info()&types.IsString != 0 {
@@ -346,9 +346,9 @@ func (b *builderSite) size(p *mutate.Pass, rest []ast.Stmt, v *types.Var) {
 	}
 }
 
-// prepass returns statements that sum up what a loop over strings writes, if that is each element
-// once and constants.
-func prepass(p *mutate.Pass, r *ast.RangeStmt, v *types.Var) (text, total string) {
+// sumLengths returns statements that sum up what a loop over strings writes, if that is each
+// element once and constants.
+func sumLengths(p *mutate.Pass, r *ast.RangeStmt, v *types.Var) (text, total string) {
 	elem, ok := r.Value.(*ast.Ident)
 	if !ok || elem.Name == "_" {
 		return "", ""
@@ -374,7 +374,7 @@ func prepass(p *mutate.Pass, r *ast.RangeStmt, v *types.Var) (text, total string
 func rewriteStringBuilder(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	b := s.Data.(*builderSite)
 	if grow, ok := param.Value.(string); ok {
-		return append([]mutate.Edit{before(p, b.loop, grow)}, b.edits...), nil
+		return append([]mutate.Edit{insertBefore(p, b.loop, grow)}, b.edits...), nil
 	}
 	return b.edits, nil
 }
@@ -438,5 +438,5 @@ func asksCapacity(p *mutate.Pass, v *types.Var) bool {
 }
 
 func rewriteBuilderGrow(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
-	return []mutate.Edit{before(p, s.Data.(*builderSite).loop, param.Value.(string))}, nil
+	return []mutate.Edit{insertBefore(p, s.Data.(*builderSite).loop, param.Value.(string))}, nil
 }

@@ -219,7 +219,7 @@ func allTrue(p *mutate.Pass, v *types.Var, value ast.Expr) bool {
 	}
 	for _, id := range p.Uses(v, p.File) {
 		if ix, ok := p.Parent(id).(*ast.IndexExpr); ok && assignedTo(p, ix) {
-			_, rhs, ok := assigned(asStmt(p.Parent(ix)), token.ASSIGN)
+			_, rhs, ok := splitAssign(asStmt(p.Parent(ix)), token.ASSIGN)
 			if !ok || !isTrue(p, rhs) {
 				return false
 			}

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
-	"go/types"
-	"slices"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -96,7 +94,7 @@ func findCutsInPlace(p *mutate.Pass) []mutate.Site {
 		_, of := p.IsCall(call, "strings", "Cut")
 		_, ofBytes := p.IsCall(call, "bytes", "Cut")
 		if ofBytes {
-			e, of = converts(p, e, "[]byte")
+			e, of = convertsTo(p, e, "[]byte")
 		}
 		if !of || !writtenOut(p, e) {
 			continue
@@ -112,64 +110,6 @@ func findCutsInPlace(p *mutate.Pass) []mutate.Site {
 		}
 	}
 	return sites
-}
-
-// writtenOut reports whether code can write a constant as its value. A constant of another package
-// or file may differ between systems.
-func writtenOut(p *mutate.Pass, e ast.Expr) bool {
-	for id := range mutate.Nodes[*ast.Ident](p, e) {
-		switch obj := p.Info.Uses[id].(type) {
-		case *types.PkgName:
-			return false
-		case *types.Const:
-			if v := constantOf(p, obj); v == nil || !writtenOut(p, v) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// sameEverywhere reports whether the constants in code have the same values on all systems, so that
-// code can rely on them: the candidate declares them, or unicode/utf8 does.
-func sameEverywhere(p *mutate.Pass, n ast.Node) bool {
-	for id := range mutate.Nodes[*ast.Ident](p, n) {
-		c, ok := p.Info.Uses[id].(*types.Const)
-		if !ok || c.Pkg() == nil || c.Pkg().Path() == "unicode/utf8" {
-			continue
-		}
-		if c.Pkg() != p.Pkg || c.Pos() < p.File.FileStart || p.File.FileEnd < c.Pos() {
-			return false
-		}
-		if v := constantOf(p, c); v != nil && !sameEverywhere(p, v) {
-			return false
-		}
-	}
-	return true
-}
-
-// constantOf returns the value that the candidate declares a constant with, or nil.
-func constantOf(p *mutate.Pass, c *types.Const) ast.Expr {
-	for spec := range mutate.Nodes[*ast.ValueSpec](p, nil) {
-		for i, id := range spec.Names {
-			if p.Info.Defs[id] == c && len(spec.Values) == len(spec.Names) {
-				return spec.Values[i]
-			}
-		}
-	}
-	return nil
-}
-
-// canHelp reports whether helpers can be declared. The names of the language must keep their
-// meaning. The package that helpers call must not have the name of a variable in a helper.
-func canHelp(p *mutate.Pass, pkg string) bool {
-	for _, name := range []string{"bool", "byte", "false", "len", "rune", "string", "true", "uint", "uint64"} {
-		if p.Pkg.Scope().Lookup(name) != nil {
-			return false
-		}
-	}
-	return len(pkg) > 2 &&
-		!slices.Contains([]string{"each", "found", "head", "low", "rest", "sep", "tail", "tops", "whole"}, pkg)
 }
 
 // cutInPlace writes out a statement of a list that assigns the results of Cut for a variable. It
@@ -205,7 +145,7 @@ func cutInPlace(p *mutate.Pass, as *ast.AssignStmt, call *ast.CallExpr, sep stri
 			to, yes, no = append(to, id.Name), append(yes, found[i]), append(no, not[i])
 		}
 	}
-	if len(to) == 0 || redefined(p, as, "true") || redefined(p, as, "false") {
+	if len(to) == 0 || isRedefined(p, as, "true") || isRedefined(p, as, "false") {
 		return ""
 	}
 	lhs := strings.Join(to, ", ")
@@ -216,29 +156,18 @@ func cutInPlace(p *mutate.Pass, as *ast.AssignStmt, call *ast.CallExpr, sep stri
 	// itself.
 	if as.Tok == token.DEFINE {
 		test = fmt.Sprintf("%s := %s\n%s", lhs, strings.Join(no, ", "), test)
-	} else if to, no = changes(to, no); len(to) > 0 {
+	} else if to, no = dropSelfAssignments(to, no); len(to) > 0 {
 		test += fmt.Sprintf(" else {\n%s = %s\n}", strings.Join(to, ", "), strings.Join(no, ", "))
 	}
 	return test
 }
 
-// changes drops assignments of a variable to itself.
-func changes(to, from []string) (lhs, rhs []string) {
+// dropSelfAssignments drops assignments of a variable to itself.
+func dropSelfAssignments(to, from []string) (lhs, rhs []string) {
 	for i := range to {
 		if to[i] != from[i] {
 			lhs, rhs = append(lhs, to[i]), append(rhs, from[i])
 		}
 	}
 	return lhs, rhs
-}
-
-// nowhereElse reports whether the package declares a name only once, so that it means the same in
-// all functions.
-func nowhereElse(p *mutate.Pass, name string) bool {
-	for id, obj := range p.Info.Defs {
-		if id.Name == name && (obj == nil || obj.Parent() != nil && obj != p.Pkg.Scope().Lookup(name)) {
-			return false // fields and methods have no scope
-		}
-	}
-	return true
 }

@@ -59,7 +59,7 @@ func findByteTests(p *mutate.Pass) []mutate.Site {
 		}
 		// A predicate gets a table for all its calls in loops. Chains of tests elsewhere get one
 		// each.
-		if isPredicate(p, fn) && comparisons(p, fn) >= 2 {
+		if isPredicate(p, fn) && countComparisons(p, fn) >= 2 {
 			if calls := callsInLoops(p, fn); len(calls) > 0 {
 				sites = append(sites, mutate.Site{
 					Node:  calls[0],
@@ -87,7 +87,7 @@ func callsInLoops(p *mutate.Pass, pred *ast.FuncDecl) []*ast.CallExpr {
 			continue
 		}
 		calls = append(calls, call)
-		inHot = inHot || hot(p, call)
+		inHot = inHot || takesTime(p, call)
 	}
 	if !inHot {
 		return nil
@@ -102,7 +102,8 @@ func inlineTests(p *mutate.Pass, fn *ast.FuncDecl) []mutate.Site {
 	add := func(run []ast.Expr, op token.Token) {
 		// A table costs a load, so it needs at least two comparisons to replace, in code that runs
 		// often. A run inside of another one is a site already.
-		if run[0].Pos() < covered || countLeaves(p, run) < 2 || !p.InLoop(run[0]) && (fn != p.Func || !hot(p, run[0])) {
+		if run[0].Pos() < covered || countLeaves(p, run) < 2 || !p.InLoop(run[0]) &&
+			(fn != p.Func || !takesTime(p, run[0])) {
 			return
 		}
 		covered = run[len(run)-1].End()
@@ -218,12 +219,12 @@ func tableOfRun(p *mutate.Pass, s tableSite) []mutate.Edit {
 	// The tests are joined as they were, each in parentheses where its place needs them.
 	for i, e := range s.run {
 		if i > 0 {
-			test += " " + joiner(s.op) + " "
+			test += " " + joinOperator(s.op) + " "
 		}
 		if len(s.run) == 1 {
 			e = ast.Unparen(e)
 		}
-		test += parenthesised(p, e, s.op, func(n ast.Node) (string, bool) {
+		test += asOperandOf(p, e, s.op, func(n ast.Node) (string, bool) {
 			if x, ok := n.(ast.Expr); ok && p.Same(x, operand) {
 				return local, true
 			}
@@ -262,28 +263,20 @@ func loopByte(p *mutate.Pass, run []ast.Expr, operand ast.Expr) string {
 	return name
 }
 
-func joiner(op token.Token) string {
+func joinOperator(op token.Token) string {
 	if op == token.COMMA {
 		return "||"
 	}
 	return op.String()
 }
 
-// parenthesised returns the text of e as an operand of op.
-func parenthesised(p *mutate.Pass, e ast.Expr, op token.Token, sub func(ast.Node) (string, bool)) string {
+// asOperandOf returns the text of e as an operand of op.
+func asOperandOf(p *mutate.Pass, e ast.Expr, op token.Token, sub func(ast.Node) (string, bool)) string {
 	text := p.TextWith(e, sub)
 	if b, ok := e.(*ast.BinaryExpr); ok && op == token.LAND && b.Op == token.LOR {
 		return "(" + text + ")"
 	}
 	return text
-}
-
-func mustTest(p *mutate.Pass, e ast.Expr) byteTest {
-	t, ok := testOf(p, e)
-	if !ok {
-		panic("rules: a run holds an expression that is no byte test")
-	}
-	return t
 }
 
 func countLeaves(p *mutate.Pass, run []ast.Expr) int {

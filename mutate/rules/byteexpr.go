@@ -31,7 +31,7 @@ func testOf(p *mutate.Pass, e ast.Expr) (t byteTest, ok bool) {
 		return binaryTest(p, e)
 	case *ast.CallExpr:
 		if fn, arg := predicateCall(p, e); arg != nil {
-			return byteTest{arg, comparisons(p, fn)}, true
+			return byteTest{arg, countComparisons(p, fn)}, true
 		}
 	// A table of bools that never changes is a test, too.
 	case *ast.IndexExpr:
@@ -133,8 +133,8 @@ func isPredicate(p *mutate.Pass, fn *ast.FuncDecl) bool {
 	return !f.Writes && !f.Reads && !f.Panics
 }
 
-// comparisons counts the comparisons of a predicate; a call counts as three.
-func comparisons(p *mutate.Pass, fn *ast.FuncDecl) int {
+// countComparisons counts the comparisons of a predicate; a call counts as three.
+func countComparisons(p *mutate.Pass, fn *ast.FuncDecl) int {
 	n := 0
 	for e := range mutate.Nodes[ast.Expr](p, fn.Body) {
 		switch e := e.(type) {
@@ -222,4 +222,13 @@ func %[1]s(%[4]s %[5]s) %[6]s {
 // filled declares the table. says names what is asked, and ask asks it for i.
 func (q quickRune) filled(says, ask string) string {
 	return filledTable(q.table, "is what "+says+" says of each "+q.each, q.result, q.size, "t[i] = "+ask)
+}
+
+// mustTest is testOf for an expression that the caller knows to be a test.
+func mustTest(p *mutate.Pass, e ast.Expr) byteTest {
+	t, ok := testOf(p, e)
+	if !ok {
+		panic("rules: a run holds an expression that is no byte test")
+	}
+	return t
 }

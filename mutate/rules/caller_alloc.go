@@ -51,17 +51,17 @@ func findCallerAlloc(p *mutate.Pass) []mutate.Site {
 		// The target keeps its shape. A deferred call or a recover would belong to another function
 		// after the split.
 		if fn == p.Func || fn.Body == nil || len(fn.Body.List) < 3 || !plainSignature(fn) ||
-			mentions(p, fn, "recover") || hasDefer(p, fn.Body) {
+			usesNameOrLabel(p, fn, "recover") || hasDefer(p, fn.Body) {
 			continue
 		}
 		// The first statement allocates a value, and the last one returns it. What lies between
 		// must be long enough to keep the whole from being inlined.
 		d, ok := facts.Declares(p, fn.Body.List[0])
-		if !ok || !allocates(p, d) || facts.Captured.Of(p)[d.Var] || reassignedIn(p, d.Var, fn.Body) {
+		if !ok || !allocatesFixed(p, d) || facts.Captured.Of(p)[d.Var] || reassignedIn(p, d.Var, fn.Body) {
 			continue
 		}
 		last := fn.Body.List[len(fn.Body.List)-1]
-		if !returnsOnly(p, fn, last, d.Var) || lines(p, fn.Body) < 6 || readsAfterChange(p, fn, d) {
+		if !returnsOnly(p, fn, last, d.Var) || lineCount(p, fn.Body) < 6 || readsAfterChange(p, fn, d) {
 			continue
 		}
 		if edits := callerAllocEdits(p, fn, d, last); edits != nil {
@@ -71,8 +71,8 @@ func findCallerAlloc(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// allocates recognises &T{...}, new(T) and make([]T, constant).
-func allocates(p *mutate.Pass, d facts.Declaration) bool {
+// allocatesFixed recognises &T{...}, new(T) and make([]T, constant).
+func allocatesFixed(p *mutate.Pass, d facts.Declaration) bool {
 	switch v := d.Value.(type) {
 	case *ast.UnaryExpr:
 		_, lit := v.X.(*ast.CompositeLit)
@@ -151,7 +151,7 @@ func callerAllocEdits(p *mutate.Pass, fn *ast.FuncDecl, d facts.Declaration, las
 	// of them.
 	name := p.Fresh("fill"+upperFirst(strings.TrimPrefix(fn.Name.Name, "new")), lowerFirst(fn.Name.Name)+"Fill")
 	var args []string
-	for _, v := range parameters(p, fn) {
+	for _, v := range parametersOf(p, fn) {
 		args = append(args, v.Name())
 	}
 	params := strings.TrimSuffix(strings.TrimPrefix(p.Text(fn.Type.Params), "("), ")")

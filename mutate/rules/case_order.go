@@ -55,7 +55,7 @@ func findCaseOrder(p *mutate.Pass) []mutate.Site {
 		for _, arms := range armsOf(p, n) {
 			// Sites are chains and switches in loops, whose order is not the best one yet. A
 			// comment between two arms would end up at the wrong one.
-			if len(arms) > 1 && p.InLoop(n) && weigh(p, arms, bytes) && !slices.IsSortedFunc(arms, heavier) &&
+			if len(arms) > 1 && p.InLoop(n) && weighArms(p, arms, bytes) && !slices.IsSortedFunc(arms, compareWeight) &&
 				!commentsBetween(p, arms) {
 				sites = append(sites, mutate.Site{
 					Node:  n,
@@ -68,7 +68,7 @@ func findCaseOrder(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-func heavier(a, b arm) int {
+func compareWeight(a, b arm) int {
 	switch {
 	case a.weight > b.weight:
 		return -1
@@ -105,9 +105,9 @@ func armsOf(p *mutate.Pass, n ast.Node) [][]arm {
 		}
 		return [][]arm{chainOf(n)}
 	case *ast.BlockStmt:
-		return neighbours(n.List)
+		return neighbourRuns(n.List)
 	case *ast.CaseClause:
-		return neighbours(n.Body)
+		return neighbourRuns(n.Body)
 	}
 	return nil
 }
@@ -146,7 +146,7 @@ func chainOf(s *ast.IfStmt) []arm {
 	return arms
 }
 
-func neighbours(list []ast.Stmt) [][]arm {
+func neighbourRuns(list []ast.Stmt) [][]arm {
 	var runs [][]arm
 	var run []arm
 	for _, s := range list {
@@ -161,8 +161,8 @@ func neighbours(list []ast.Stmt) [][]arm {
 	return append(runs, run)
 }
 
-// weigh fills in the weights. It reports whether the arms test one byte and exclude each other.
-func weigh(p *mutate.Pass, arms []arm, bytes []float64) bool {
+// weighArms fills in the weights. It reports whether the arms test one byte and exclude each other.
+func weighArms(p *mutate.Pass, arms []arm, bytes []float64) bool {
 	var taken byteClass
 	var operand ast.Expr
 	// Collect the bytes that pass each test. If one passes two, their order matters.
@@ -207,7 +207,7 @@ func commentsBetween(p *mutate.Pass, arms []arm) bool {
 func rewriteCaseOrder(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 	arms := s.Data.([]arm)
 	order := slices.Clone(arms)
-	inorder.By(order, heavier)
+	inorder.By(order, compareWeight)
 	// Each arm's place gets the text of the arm that belongs there by weight.
 	var edits []mutate.Edit
 	for i, a := range arms {

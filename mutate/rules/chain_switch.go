@@ -52,7 +52,7 @@ func findChainSwitch(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		// A chain of else if is one site.
-		if v, arms, otherwise := elseChain(p, s); len(arms) >= 4 && distinct(p, arms) {
+		if v, arms, otherwise := elseChain(p, s); len(arms) >= 4 && areDistinct(p, arms) {
 			sites = append(sites, site(s, "chain on "+v.Name(), p.Replace(s, switchText(p, v, arms, otherwise))))
 			continue
 		}
@@ -64,7 +64,7 @@ func findChainSwitch(p *mutate.Pass) []mutate.Site {
 			}
 		}
 		v, arms, last := returnRun(p, list[i:])
-		if len(arms) >= 4 && distinct(p, arms) {
+		if len(arms) >= 4 && areDistinct(p, arms) {
 			sites = append(sites,
 				site(s, "chain on "+v.Name(), p.Span(s.Pos(), last.End(), switchText(p, v, arms, nil))))
 		}
@@ -72,8 +72,8 @@ func findChainSwitch(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// equality reads `v == c1 || v == c2` with constants.
-func equality(p *mutate.Pass, cond ast.Expr) (v *types.Var, consts []ast.Expr) {
+// constantsEqual reads `v == c1 || v == c2` with constants.
+func constantsEqual(p *mutate.Pass, cond ast.Expr) (v *types.Var, consts []ast.Expr) {
 	for _, op := range operands(cond, token.LOR) {
 		b, ok := ast.Unparen(op).(*ast.BinaryExpr)
 		if !ok || b.Op != token.EQL || p.Info.Types[b.Y].Value == nil {
@@ -95,8 +95,8 @@ func elseChain(p *mutate.Pass, s *ast.IfStmt) (v *types.Var, arms []chainArm, ot
 	for {
 		// All conditions compare the same variable with constants. A break in a body would leave
 		// the switch instead of the loop.
-		w, consts := equality(p, s.Cond)
-		if s.Init != nil || w == nil || v != nil && w != v || breaks(p, s.Body) {
+		w, consts := constantsEqual(p, s.Cond)
+		if s.Init != nil || w == nil || v != nil && w != v || breaksOut(p, s.Body) {
 			return nil, nil, nil
 		}
 		v, arms = w, append(arms, chainArm{consts, s.Body})
@@ -105,7 +105,7 @@ func elseChain(p *mutate.Pass, s *ast.IfStmt) (v *types.Var, arms []chainArm, ot
 		case nil:
 			return v, arms, nil
 		case *ast.BlockStmt:
-			if breaks(p, e) {
+			if breaksOut(p, e) {
 				return nil, nil, nil
 			}
 			return v, arms, e
@@ -115,24 +115,17 @@ func elseChain(p *mutate.Pass, s *ast.IfStmt) (v *types.Var, arms []chainArm, ot
 	}
 }
 
-// breaks reports whether a break in b belongs to a statement around b: inside a switch it would
-// leave the switch.
-func breaks(p *mutate.Pass, b *ast.BlockStmt) bool {
-	list, _, ok := p.Branches(b)
-	return len(list) > 0 || !ok
-}
-
 // returnArm returns the arm of `if v == c { return ... }`.
 func returnArm(p *mutate.Pass, s *ast.IfStmt) *chainArm {
-	v, consts := equality(p, s.Cond)
-	if v == nil || s.Init != nil || s.Else != nil || breaks(p, s.Body) || !facts.EndsIn(s.Body.List, token.RETURN) {
+	v, consts := constantsEqual(p, s.Cond)
+	if v == nil || s.Init != nil || s.Else != nil || breaksOut(p, s.Body) || !facts.EndsIn(s.Body.List, token.RETURN) {
 		return nil
 	}
 	return &chainArm{consts, s.Body}
 }
 
 func armVar(p *mutate.Pass, s *ast.IfStmt) *types.Var {
-	v, _ := equality(p, s.Cond)
+	v, _ := constantsEqual(p, s.Cond)
 	return v
 }
 
@@ -153,9 +146,9 @@ func returnRun(p *mutate.Pass, list []ast.Stmt) (v *types.Var, arms []chainArm, 
 	return v, arms, last
 }
 
-// distinct reports whether no constant occurs twice: a switch with a constant twice does not
+// areDistinct reports whether no constant occurs twice: a switch with a constant twice does not
 // compile. Constants of different types may be equal, so numbers are compared by value.
-func distinct(p *mutate.Pass, arms []chainArm) bool {
+func areDistinct(p *mutate.Pass, arms []chainArm) bool {
 	seen := map[string]bool{}
 	for _, a := range arms {
 		for _, c := range a.consts {

@@ -46,7 +46,7 @@ func findCheapFirst(p *mutate.Pass) []mutate.Site {
 		// The value moves after the if, so computing it must have no effect that the test or its
 		// body could see, and no panic that the test would skip.
 		f := p.Effects(d.Value)
-		if f.Writes || f.Panics || !worksHard(p, d.Value) || mentionsVar(p, d.Var, test) || labelled(p, list[i-1]) {
+		if f.Writes || f.Panics || !worksHard(p, d.Value) || mentionsVar(p, d.Var, test) || isLabelled(p, list[i-1]) {
 			continue
 		}
 		if c := p.Effects(test.Cond); c.Writes || test.Init != nil && p.Effects(test.Init).Writes {

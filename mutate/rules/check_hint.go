@@ -42,7 +42,7 @@ func findCheckHint(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	seen := map[read]bool{}
 	for list, i := range statements(p) {
-		if !simple(list[i]) {
+		if !isPlainStmt(list[i]) {
 			continue
 		}
 		// Each variable that the statement indexes starts a run of its own. Globals, captured and
@@ -58,11 +58,12 @@ func findCheckHint(p *mutate.Pass) []mutate.Site {
 			}
 			// A hint pays for at least two accesses, unless the first one is the highest anyway or
 			// an earlier test has done it.
-			if n < 2 || top < 1 || first == top || hinted(p, v, top, list[:i]) || longEnough(p, v, top, list[i]) {
+			if n < 2 || top < 1 || first == top || isHinted(p, v, top, list[:i]) || longEnough(p, v, top, list[i]) {
 				continue
 			}
 			sites = append(sites, site(list[i], fmt.Sprintf("reads of %s[0..%d]", v.Name(), top),
-				before(p, list[i], fmt.Sprintf("_ = %s[%d] // one bounds check for the lines below", v.Name(), top))))
+				insertBefore(p, list[i], fmt.Sprintf("_ = %s[%d] // one bounds check for the lines below",
+					v.Name(), top))))
 		}
 	}
 	return sites
@@ -75,14 +76,14 @@ func constantIndexes(p *mutate.Pass, list []ast.Stmt, v *types.Var) (first, top 
 	// Every statement of the run must be reached when the first one is: the hint panics early only
 	// where one of the accesses would have panicked anyway.
 	for _, s := range list {
-		if !simple(s) {
+		if !isPlainStmt(s) {
 			break
 		}
 		here := 0
 		// An index that depends on a condition may never be read, so it says nothing of the length.
 		for ix := range mutate.Nodes[*ast.IndexExpr](p, s) {
 			k, ok := p.Int(ix.Index)
-			if !ok || p.Var(ix.X) != v || !slicedOrString(v.Type()) || conditional(p, ix, s) {
+			if !ok || p.Var(ix.X) != v || !slicedOrString(v.Type()) || mayBeSkipped(p, ix, s) {
 				continue
 			}
 			if first < 0 {
@@ -109,11 +110,11 @@ func constantIndexes(p *mutate.Pass, list []ast.Stmt, v *types.Var) (first, top 
 	return first, top, n, run
 }
 
-// hinted reports whether the last of some statements, as far as they are hints, read an index of v
-// that is as high.
-func hinted(p *mutate.Pass, v *types.Var, top int64, list []ast.Stmt) bool {
+// isHinted reports whether the last of some statements, as far as they are hints, read an index of
+// v that is as high.
+func isHinted(p *mutate.Pass, v *types.Var, top int64, list []ast.Stmt) bool {
 	for _, s := range slices.Backward(list) {
-		lhs, rhs, ok := assigned(s, token.ASSIGN)
+		lhs, rhs, ok := splitAssign(s, token.ASSIGN)
 		ix, index := rhs.(*ast.IndexExpr)
 		if !ok || !isBlank(lhs) || !index {
 			return false
@@ -217,16 +218,6 @@ func isLengthOf(p *mutate.Pass, e ast.Expr, v *types.Var) bool {
 	return false
 }
 
-func slicedOrString(t types.Type) bool {
-	switch u := t.Underlying().(type) {
-	case *types.Slice:
-		return true
-	case *types.Basic:
-		return u.Info()&types.IsString != 0
-	}
-	return false
-}
-
 func onlyElements(p *mutate.Pass, v *types.Var, s ast.Stmt) bool {
 	as, ok := s.(*ast.AssignStmt)
 	if !ok {
@@ -236,38 +227,6 @@ func onlyElements(p *mutate.Pass, v *types.Var, s ast.Stmt) bool {
 		if p.Var(l) == v {
 			return false
 		}
-	}
-	return true
-}
-
-func simple(s ast.Stmt) bool {
-	switch s.(type) {
-	case *ast.AssignStmt, *ast.ExprStmt, *ast.ReturnStmt, *ast.IncDecStmt, *ast.DeclStmt:
-		return true
-	}
-	return false
-}
-
-// conditional reports whether s may run without evaluating e, as it does where e is a part of a
-// constant such as the length of an array.
-func conditional(p *mutate.Pass, e ast.Expr, s ast.Stmt) bool {
-	var child ast.Node = e
-	for _, up := range p.Path(e) {
-		// On the way up from e: if nothing skips it before s, it is evaluated.
-		if up == ast.Node(s) {
-			return false
-		}
-		// The right side runs only if the left one decides so.
-		if b, ok := up.(*ast.BinaryExpr); ok && (b.Op == token.LAND || b.Op == token.LOR) && b.Y == child {
-			return true
-		}
-		if _, ok := up.(*ast.FuncLit); ok {
-			return true
-		}
-		if whole, ok := up.(ast.Expr); ok && p.Info.Types[whole].Value != nil {
-			return true
-		}
-		child = up
 	}
 	return true
 }

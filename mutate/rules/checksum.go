@@ -79,7 +79,7 @@ func checksumOf(p *mutate.Pass, s ast.Stmt) *checksum {
 	// The loop must visit every byte from the first on, and the new code needs room for its
 	// declarations.
 	l, ok := p.Elements(s)
-	if !ok || !l.Plain || l.Start != 0 || !canDeclare(p, s) || labelled(p, s) {
+	if !ok || !l.Plain || l.Start != 0 || !canDeclare(p, s) || isLabelled(p, s) {
 		return nil
 	}
 	seq, ok := l.Seq.Type().Underlying().(*types.Slice)
@@ -220,8 +220,8 @@ func isLinear(c *checksum) bool {
 	return true
 }
 
-// reflected builds the table of a reflected polynomial.
-func reflected(poly uint64) (t [256]uint64) {
+// reflectedTable builds the table of a reflected polynomial.
+func reflectedTable(poly uint64) (t [256]uint64) {
 	for i := range t {
 		c := uint64(i)
 		// Eight shifts, one for each bit of the index, each with the polynomial where a bit falls
@@ -253,12 +253,12 @@ var knownTables = []struct {
 }
 
 func findChecksumStd(p *mutate.Pass) []mutate.Site {
-	return checksumSites(p, func(c *checksum) bool { return known(c) >= 0 })
+	return checksumSites(p, func(c *checksum) bool { return knownTable(c) >= 0 })
 }
 
-func known(c *checksum) int {
+func knownTable(c *checksum) int {
 	for i, k := range knownTables {
-		t := reflected(k.poly)
+		t := reflectedTable(k.poly)
 		if k.bits == c.bits && fmt.Sprint(t[:]) == fmt.Sprint(c.vals) {
 			return i
 		}
@@ -270,7 +270,7 @@ func known(c *checksum) int {
 // before and after, so the call is wrapped in two complements that cancel these.
 func rewriteChecksumStd(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 	c := s.Data.(*checksum)
-	k := knownTables[known(c)]
+	k := knownTables[knownTable(c)]
 	pkg, edits := p.Import(k.pkg)
 	table := strings.ReplaceAll(k.expr, "P.", pkg+".")
 	// A table of the library is made once, in a variable; the IEEE table is there already.
@@ -320,7 +320,8 @@ func rewriteSlicing(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate
 		load = elem + "(" + load + ")"
 	}
 	text := fmt.Sprintf("%s := %s\nfor len(%s) >= %d {\n%s ^= %s\n%s = %s\n%s = %s[%d:]\n}\n%s",
-		rest, c.loop.Seq.Name(), rest, n, crc, load, crc, joinTests(terms, "^"), rest, rest, n, tail(p, c.loop, rest))
+		rest, c.loop.Seq.Name(), rest, n, crc, load, crc, joinTests(terms, "^"), rest, rest, n,
+		remainderLoop(p, c.loop, rest))
 	table := fmt.Sprintf(`// %[1]s[k][b] is what byte b contributes when k more bytes follow it.
 var %[1]s = func() (t [%[2]d][256]%[3]s) {
 	for b := range t[0] {

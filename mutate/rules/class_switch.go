@@ -65,7 +65,7 @@ type classArm struct {
 func findClassSwitch(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for s := range mutate.Nodes[ast.Stmt](p, nil) {
-		if !hot(p, s) || p.FuncOf(s) == nil {
+		if !takesTime(p, s) || p.FuncOf(s) == nil {
 			continue
 		}
 		var arms []classArm

@@ -28,8 +28,8 @@ var compact = example.Rule{
 	Go:     21,
 	Source: compactSource,
 	Pairs: []example.Pair{
-		{Before: unlikeBefore[[]string], After: compacted[[]string], Spent: []string{"list"}},
-		{Before: lastKept[[]string], After: compacted[[]string], Spent: []string{"list"}},
+		{Before: unlikeBefore[[]string], After: compactEqual[[]string], Spent: []string{"list"}},
+		{Before: lastKept[[]string], After: compactEqual[[]string], Spent: []string{"list"}},
 		{Before: unlikeOfEmpty[[]int], After: compactedEmpty[[]int], Spent: []string{"list"}, Guard: fromEmpty},
 		{Before: lastOfEmpty[[]int], After: compactedEmpty[[]int], Spent: []string{"list"}, Guard: fromEmpty},
 		{Before: lastOfMade[[]int], After: compactedEmpty[[]int], Spent: []string{"list"}, Guard: fromEmpty},
@@ -57,7 +57,7 @@ func lastKept[S ~[]T, T kit.Exact](list S) S {
 	return out
 }
 
-func compacted[S ~[]T, T kit.Exact](list S) S {
+func compactEqual[S ~[]T, T kit.Exact](list S) S {
 	var out S
 	if len(list) > 0 {
 		out = slices.Compact(list)

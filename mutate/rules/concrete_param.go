@@ -57,12 +57,12 @@ func findConcreteParam(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
 		// The target keeps its signature, and a method may be called through an interface.
-		if fn == p.Func || fn.Body == nil || fn.Recv != nil || fn.Type.TypeParams != nil || recursive(p, fn) {
+		if fn == p.Func || fn.Body == nil || fn.Recv != nil || fn.Type.TypeParams != nil || callsItself(p, fn) {
 			continue
 		}
-		for i, v := range parameters(p, fn) {
+		for i, v := range parametersOf(p, fn) {
 			if v == nil || !types.IsInterface(v.Type()) || mentionsTypeParam(v.Type()) || p.Assigned(v, fn) ||
-				facts.Captured.Of(p)[v] || !decidable(p, fn, v) {
+				facts.Captured.Of(p)[v] || !isDecidable(p, fn, v) {
 				continue
 			}
 			sites = append(sites, concreteSites(p, fn, v, i)...)
@@ -71,8 +71,8 @@ func findConcreteParam(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// decidable reports whether all uses of v call a method or are the subject of a type switch.
-func decidable(p *mutate.Pass, fn *ast.FuncDecl, v *types.Var) bool {
+// isDecidable reports whether all uses of v call a method or are the subject of a type switch.
+func isDecidable(p *mutate.Pass, fn *ast.FuncDecl, v *types.Var) bool {
 	uses := p.Uses(v, fn.Body)
 	// A call of a method becomes a direct call, and a type switch one of its cases. Anything else
 	// needs the interface.

@@ -42,7 +42,7 @@ func findConstantArgument(p *mutate.Pass) []mutate.Site {
 	for helper := range mutate.Nodes[*ast.FuncDecl](p, nil) {
 		// The helper is copied, so it must be a short plain function that does not call itself.
 		if helper == p.Func || helper.Recv != nil || helper.Body == nil || helper.Type.TypeParams != nil ||
-			lines(p, helper) > maxCopiedLines || recursive(p, helper) {
+			lineCount(p, helper) > maxCopiedLines || callsItself(p, helper) {
 			continue
 		}
 		sig := p.Info.Defs[helper.Name].(*types.Func).Signature()
@@ -52,7 +52,7 @@ func findConstantArgument(p *mutate.Pass) []mutate.Site {
 		// A parameter that decides a condition, say, is worth a copy in which it is constant.
 		for i := range sig.Params().Len() {
 			v := sig.Params().At(i)
-			if v.Name() == "_" || v.Name() == "" || !decides(p, v, helper) {
+			if v.Name() == "_" || v.Name() == "" || !decidesBranch(p, v, helper) {
 				continue
 			}
 			sites = append(sites, constantSites(p, helper, i, v)...)
@@ -61,9 +61,9 @@ func findConstantArgument(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// decides reports whether to know a parameter may pay: it is a plain value that stays, and the
-// helper tests it or hands it to a call.
-func decides(p *mutate.Pass, v *types.Var, helper *ast.FuncDecl) bool {
+// decidesBranch reports whether to know a parameter may pay: it is a plain value that stays, and
+// the helper tests it or hands it to a call.
+func decidesBranch(p *mutate.Pass, v *types.Var, helper *ast.FuncDecl) bool {
 	// Only constants of these kinds can be written in its place.
 	if b, ok := v.Type().(*types.Basic); !ok || b.Info()&types.IsConstType == 0 || p.Assigned(v, helper.Body) {
 		return false
@@ -85,7 +85,7 @@ func constantSites(p *mutate.Pass, helper *ast.FuncDecl, i int, v *types.Var) []
 	calls, order := map[string][]*ast.CallExpr{}, []string{}
 	// Group the calls by the constant, in the order of the text.
 	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
-		if p.Decl(p.Callee(call)) != helper || i >= len(call.Args) || p.FuncOf(call) == nil || !hot(p, call) {
+		if p.Decl(p.Callee(call)) != helper || i >= len(call.Args) || p.FuncOf(call) == nil || !takesTime(p, call) {
 			continue
 		}
 		value := p.Info.Types[call.Args[i]].Value
@@ -185,7 +185,7 @@ func constantCopy(
 func constantUse(p *mutate.Pass, id *ast.Ident, text string, value constant.Value) mutate.Edit {
 	// A search for one of a few constant letters is shorter as comparisons.
 	call, ok := p.IsCall(p.Parent(id), "strings", "ContainsRune", "IndexRune", "IndexByte")
-	if !ok || call.Args[0] != ast.Expr(id) || !steady(call.Args[1]) || value.Kind() != constant.String ||
+	if !ok || call.Args[0] != ast.Expr(id) || !isRepeatable(call.Args[1]) || value.Kind() != constant.String ||
 		len(p.Uses(p.Var(id), call.Args[1])) > 0 {
 		return p.Replace(id, text)
 	}

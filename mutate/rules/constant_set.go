@@ -35,13 +35,13 @@ func findConstantSet(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
 		call, ok := p.IsCall(call, "strings", "ContainsRune", "IndexRune", "IndexByte")
-		if !ok || !hot(p, call) {
+		if !ok || !takesTime(p, call) {
 			continue
 		}
 		// The searched text is constant, and the character varies. It is evaluated several times in
 		// the result, so it must be steady.
 		set, ok := constString(p, call.Args[0])
-		if !ok || set == "" || !steady(call.Args[1]) || p.Info.Types[call.Args[1]].Value != nil ||
+		if !ok || set == "" || !isRepeatable(call.Args[1]) || p.Info.Types[call.Args[1]].Value != nil ||
 			!sameEverywhere(p, call.Args[0]) {
 			continue
 		}
@@ -60,8 +60,9 @@ func findConstantSet(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// steady reports whether an expression gives the same again: a variable, or an element at one.
-func steady(e ast.Expr) bool {
+// isRepeatable reports whether an expression gives the same again: a variable, or an element at
+// one.
+func isRepeatable(e ast.Expr) bool {
 	// Each form is evaluated once for each comparison, so it may not do anything but read.
 	switch e := ast.Unparen(e).(type) {
 	case *ast.Ident:

@@ -73,9 +73,9 @@ func conversionEdits(p *mutate.Pass, call *ast.CallExpr) []mutate.Edit {
 // len(string(b)).
 func builtinConversion(p *mutate.Pass, call *ast.CallExpr, name string) []mutate.Edit {
 	last := call.Args[len(call.Args)-1]
-	from, ok := converts(p, last, "[]byte")
+	from, ok := convertsTo(p, last, "[]byte")
 	if name == "len" {
-		from, ok = converts(p, last, "string")
+		from, ok = convertsTo(p, last, "string")
 	}
 	if !ok || name == "append" && !call.Ellipsis.IsValid() {
 		return nil
@@ -91,13 +91,13 @@ func writeConversion(p *mutate.Pass, call *ast.CallExpr) []mutate.Edit {
 	}
 	for _, t := range [][2]string{{"strings", "Builder."}, {"bytes", "Buffer."}} {
 		if _, ok := p.IsCall(call, t[0], t[1]+"Write"); ok {
-			if from, ok := converts(p, call.Args[0], "[]byte"); ok {
+			if from, ok := convertsTo(p, call.Args[0], "[]byte"); ok {
 				return []mutate.Edit{p.Replace(sel.Sel, "WriteString"), p.Replace(call.Args[0], p.Text(from))}
 			}
 		}
 		// A bytes.Buffer may move the memory that it shares with b before it copies b.
 		if _, ok := p.IsCall(call, "strings", "Builder.WriteString"); ok {
-			if from, ok := converts(p, call.Args[0], "string"); ok {
+			if from, ok := convertsTo(p, call.Args[0], "string"); ok {
 				return []mutate.Edit{p.Replace(sel.Sel, "Write"), p.Replace(call.Args[0], p.Text(from))}
 			}
 		}
@@ -113,7 +113,7 @@ func equalConversion(p *mutate.Pass, call *ast.CallExpr) []mutate.Edit {
 	text := [2]string{}
 	dropped := false
 	for i, arg := range call.Args {
-		from, ok := converts(p, arg, "[]byte")
+		from, ok := convertsTo(p, arg, "[]byte")
 		if p.Effects(call.Args[1-i]).Writes && !(ok && ownValue(p, from)) {
 			return nil // the other argument may change it
 		}
@@ -149,7 +149,7 @@ func twinConversion(p *mutate.Pass, call *ast.CallExpr, to, other string) []muta
 	if !ok {
 		return nil
 	}
-	from, ok := converts(p, call.Args[0], to)
+	from, ok := convertsTo(p, call.Args[0], to)
 	if !ok {
 		return nil
 	}
@@ -177,7 +177,7 @@ func twinConversion(p *mutate.Pass, call *ast.CallExpr, to, other string) []muta
 // convertedBack writes a further argument in the other type, if that costs no copy: it was
 // converted too, or is constant.
 func convertedBack(p *mutate.Pass, arg ast.Expr, to string) (string, bool) {
-	if from, ok := converts(p, arg, to); ok {
+	if from, ok := convertsTo(p, arg, to); ok {
 		if _, isConst := constString(p, from); isConst || to == "string" {
 			return p.Text(from), true
 		}
@@ -197,13 +197,13 @@ func runeConversion(p *mutate.Pass, call *ast.CallExpr) []mutate.Edit {
 	}
 	// The two functions differ in the argument's type alone, and so in their name.
 	if _, ok := p.IsCall(call, "unicode/utf8", "ValidString", "RuneCountInString"); ok {
-		if from, ok := converts(p, call.Args[0], "string"); ok {
+		if from, ok := convertsTo(p, call.Args[0], "string"); ok {
 			name := strings.TrimSuffix(strings.TrimSuffix(sel.Sel.Name, "InString"), "String")
 			return []mutate.Edit{p.Replace(sel.Sel, name), p.Replace(call.Args[0], p.Text(from))}
 		}
 	}
 	if _, ok := p.IsCall(call, "unicode/utf8", "Valid", "RuneCount"); ok {
-		if from, ok := converts(p, call.Args[0], "[]byte"); ok {
+		if from, ok := convertsTo(p, call.Args[0], "[]byte"); ok {
 			name := map[string]string{"Valid": "ValidString", "RuneCount": "RuneCountInString"}[sel.Sel.Name]
 			return []mutate.Edit{p.Replace(sel.Sel, name), p.Replace(call.Args[0], p.Text(from))}
 		}

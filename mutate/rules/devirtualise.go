@@ -51,7 +51,7 @@ func findDevirtualise(p *mutate.Pass) []mutate.Site {
 	for s := range mutate.Nodes[ast.Stmt](p, nil) {
 		// The loop is written twice, once for the concrete type. A label may occur only once, and
 		// only an outermost loop is worth it.
-		if loopBody(s) == nil || p.InLoop(s) || labelled(p, s) || holdsLabel(p, s) {
+		if loopBody(s) == nil || p.InLoop(s) || isLabelled(p, s) || holdsLabel(p, s) {
 			continue
 		}
 		if _, at := p.Siblings(s); at < 0 {

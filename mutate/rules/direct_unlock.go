@@ -74,7 +74,7 @@ func unlockEdits(p *mutate.Pass, fn *ast.FuncDecl, d *ast.DeferStmt, rest []ast.
 	// Only the last statement may return. All must be calm.
 	for i, s := range rest {
 		ret, isReturn := s.(*ast.ReturnStmt)
-		if isReturn != (i == len(rest)-1 && results != nil) || !calm(p, s, base) ||
+		if isReturn != (i == len(rest)-1 && results != nil) || !onlyMovesValues(p, s, base) ||
 			movesLock(p, s, d.Call.Fun) || declaredIn(p, s, base.Name()) {
 			return nil
 		}
@@ -93,7 +93,7 @@ func unlockEdits(p *mutate.Pass, fn *ast.FuncDecl, d *ast.DeferStmt, rest []ast.
 	// The result of a constant or a local variable is the same after unlocking.
 	if p.Info.Types[ret.Results[0]].Value != nil ||
 		p.Var(ret.Results[0]) != nil && facts.IsLocal(p, p.Var(ret.Results[0])) {
-		return append(edits, before(p, ret, unlock))
+		return append(edits, insertBefore(p, ret, unlock))
 	}
 	// Any other result must be read while the lock is held, so a variable of the result's own type
 	// keeps it.
@@ -124,21 +124,11 @@ func movesLock(p *mutate.Pass, s ast.Stmt, unlock ast.Expr) bool {
 	return false
 }
 
-// rootVar returns c for c.mu.Unlock.
-func rootVar(p *mutate.Pass, e ast.Expr) *types.Var {
-	for {
-		sel, ok := ast.Unparen(e).(*ast.SelectorExpr)
-		if !ok {
-			return p.Var(e)
-		}
-		e = sel.X
-	}
-}
-
-// calm reports whether a statement cannot panic, jump or start anything, provided that base is not
-// nil. It assigns and reads variables, fields of base, and elements of maps that it reads there.
-func calm(p *mutate.Pass, s ast.Stmt, base *types.Var) bool {
-	if !simple(s) {
+// onlyMovesValues reports whether a statement cannot panic, jump or start anything, provided that
+// base is not nil. It assigns and reads variables, fields of base, and elements of maps that it
+// reads there.
+func onlyMovesValues(p *mutate.Pass, s ast.Stmt, base *types.Var) bool {
+	if !isPlainStmt(s) {
 		return false
 	}
 	ok := true

@@ -47,7 +47,7 @@ func findDomainTable(p *mutate.Pass) []mutate.Site {
 		// Replace the calls that run often, except those of the function itself, which fills the
 		// table.
 		for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
-			if p.Callee(call) == obj && hot(p, call) && !facts.Inside(call, fn) {
+			if p.Callee(call) == obj && takesTime(p, call) && !facts.Inside(call, fn) {
 				edits = append(edits, p.Replace(call, table+"["+p.Text(call.Args[0])+"]"))
 			}
 		}

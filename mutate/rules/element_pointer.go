@@ -35,7 +35,7 @@ func findElementPointers(p *mutate.Pass) []mutate.Site {
 		for i, s := range list {
 			d, ok := facts.Declares(p, s)
 			// A copy costs little where it is made once.
-			if !ok || p.FuncOf(s) == nil || !hot(p, s) {
+			if !ok || p.FuncOf(s) == nil || !takesTime(p, s) {
 				continue
 			}
 			if edits := elementEdits(p, d, list[i+1:]); edits != nil {

@@ -37,7 +37,7 @@ func findFieldSum(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for r := range mutate.Nodes[*ast.RangeStmt](p, nil) {
 		// An outer loop would write the field back at each of its turns.
-		if p.InLoop(r) || labelled(p, r) || !quietLoop(p, r) {
+		if p.InLoop(r) || isLabelled(p, r) || !quietLoop(p, r) {
 			continue
 		}
 		if _, at := p.Siblings(r); at < 0 {
@@ -182,16 +182,11 @@ func sharesMemory(p *mutate.Pass, x ast.Expr, field *ast.SelectorExpr) bool {
 	return !basic || types.Identical(elem.Underlying(), p.Info.TypeOf(field).Underlying())
 }
 
-func isPointer(t types.Type) bool {
-	_, ok := t.Underlying().(*types.Pointer)
-	return ok
-}
-
 func fieldSite(p *mutate.Pass, r *ast.RangeStmt, field *ast.SelectorExpr) mutate.Site {
 	name := p.Fresh(lowerFirst(field.Sel.Name), field.Sel.Name+"Now")
 	text := p.Text(field)
 	// In front of the loop the field is read, and behind it is written once.
-	edits := []mutate.Edit{before(p, r, name+" := "+text), p.Insert(r.End(), "\n"+text+" = "+name)}
+	edits := []mutate.Edit{insertBefore(p, r, name+" := "+text), p.Insert(r.End(), "\n"+text+" = "+name)}
 	for sel := range mutate.Nodes[*ast.SelectorExpr](p, r.Body) {
 		if p.Same(sel, field) {
 			edits = append(edits, p.Replace(sel, name))

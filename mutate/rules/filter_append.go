@@ -85,7 +85,7 @@ func (f *filter) read(p *mutate.Pass) bool {
 	// Find the store at the counter. In an inner loop it could happen more often than once an
 	// element.
 	for as := range mutate.Nodes[*ast.AssignStmt](p, f.loop.Body) {
-		lhs, rhs, ok := assigned(as, token.ASSIGN)
+		lhs, rhs, ok := splitAssign(as, token.ASSIGN)
 		ix, isIndex := ast.Unparen(orNil(lhs)).(*ast.IndexExpr)
 		if !ok || !isIndex || p.Var(ix.X) != f.list || p.Var(ix.Index) != f.count {
 			continue

@@ -55,7 +55,7 @@ func findFixedTrips(p *mutate.Pass) []mutate.Site {
 	for s := range mutate.Nodes[ast.Stmt](p, nil) {
 		l := fixedLoopOf(p, s)
 		// A label could be the target of a continue, of which there is none without a loop.
-		if l == nil || !hot(p, s) || labelled(p, s) || !l.repeats(p) {
+		if l == nil || !takesTime(p, s) || isLabelled(p, s) || !l.repeats(p) {
 			continue
 		}
 		// The copies need a list of statements to stand in.
@@ -142,7 +142,7 @@ func stepOf(p *mutate.Pass, s ast.Stmt, v *types.Var) (int64, bool) {
 		}
 		return 1, p.Var(s.X) == v
 	case *ast.AssignStmt:
-		lhs, rhs, ok := assigned(s, token.ADD_ASSIGN, token.SUB_ASSIGN)
+		lhs, rhs, ok := splitAssign(s, token.ADD_ASSIGN, token.SUB_ASSIGN)
 		if !ok || p.Var(lhs) != v {
 			return 0, false
 		}
@@ -326,7 +326,7 @@ func staysArray(p *mutate.Pass, v *types.Var, loop *ast.RangeStmt) bool {
 // repeats reports whether the body can be written once for each iteration.
 func (l *fixedLoop) repeats(p *mutate.Pass) bool {
 	// The result must stay readable, and its size times the number of iterations bounded.
-	if len(l.trips) < 2 || len(l.body.List) == 0 || len(l.trips)*lines(p, l.body) > maxWrittenLines ||
+	if len(l.trips) < 2 || len(l.body.List) == 0 || len(l.trips)*lineCount(p, l.body) > maxWrittenLines ||
 		p.FuncOf(l.stmt) == nil {
 		return false
 	}

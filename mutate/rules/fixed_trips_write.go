@@ -16,7 +16,7 @@ func rewriteFixedTrips(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.
 	l := s.Data.(*fixedLoop)
 	open, end := "", "\n"
 	// Each iteration declares its variables anew, so each copy gets a block.
-	if declares(l.body.List) {
+	if declaresNames(l.body.List) {
 		open, end = "{\n", "\n}\n"
 	}
 	first, last := l.body.List[0], l.body.List[len(l.body.List)-1]
@@ -80,11 +80,11 @@ func (l *fixedLoop) folded(p *mutate.Pass, e ast.Expr, i int) (string, bool) {
 	if err != nil {
 		return "", false
 	}
-	return literal(p, e, value)
+	return literalOfType(p, e, value)
 }
 
-// literal writes a value so that it has the type of the expression that it replaces.
-func literal(p *mutate.Pass, e ast.Expr, value mutate.Value) (string, bool) {
+// literalOfType writes a value so that it has the type of the expression that it replaces.
+func literalOfType(p *mutate.Pass, e ast.Expr, value mutate.Value) (string, bool) {
 	// Write the value as an untyped constant.
 	text := ""
 	switch v := value.(type) {

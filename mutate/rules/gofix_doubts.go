@@ -137,7 +137,7 @@ func cutsUnfound(p *mutate.Pass, n ast.Node) bool {
 		sliced = sliced || cut
 	}
 	sought := call.Args[1]
-	if from, ok := converts(p, sought, "[]byte"); ok {
+	if from, ok := convertsTo(p, sought, "[]byte"); ok {
 		sought = from
 	}
 	text, constant := constString(p, sought)
@@ -176,7 +176,7 @@ func cutsOtherwise(p *mutate.Pass, n ast.Node) bool {
 		return true
 	}
 	return slices.ContainsFunc(call.Args, func(e ast.Expr) bool {
-		return !facts.SameValue(p, e, first) && !(simple(first) && ownValue(p, e))
+		return !facts.SameValue(p, e, first) && !(isPlainStmt(first) && ownValue(p, e))
 	})
 }
 

@@ -8,10 +8,11 @@ import (
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// helper returns the name of a function with the declared text. The candidate has it already, or
-// the edits declare it after the declaration that holds n. A function of the same name with other
-// text does not count.
-func helper(p *mutate.Pass, n ast.Node, declare func(name string) string, wishes ...string) (string, []mutate.Edit) {
+// helperNamed returns the name of a function with the declared text. The candidate has it already,
+// or the edits declare it after the declaration that holds n. A function of the same name with
+// other text does not count.
+func helperNamed(p *mutate.Pass, n ast.Node, declare func(name string) string,
+	wishes ...string) (string, []mutate.Edit) {
 	for _, name := range wishes {
 		d := p.Decl(p.Pkg.Scope().Lookup(name))
 		if d != nil && sameCode(p.Text(d), declare(name)) && nowhereElse(p, name) {

@@ -30,7 +30,7 @@ var hexPairs = example.Rule{
 		Before: func(src []byte) string { return hex.EncodeToString(src) },
 		After:  func(src []byte) string { return kit.HexText(src) },
 	}},
-	Guard:    func(m *example.Match) bool { return hot(m.Pass, m.Node) },
+	Guard:    func(m *example.Match) bool { return takesTime(m.Pass, m.Node) },
 	Together: true,
 	Label:    func(*example.Match) string { return "hexadecimal digits" },
 }.Mutator()

@@ -46,7 +46,7 @@ func findHoistClosure(p *mutate.Pass) []mutate.Site {
 		}
 		name := p.Fresh(parameterName(p, call, lit), "fn")
 		sites = append(sites,
-			site(lit, "function literal in a loop", before(p, labelOf(p, loop), name+" := "+p.Text(lit)),
+			site(lit, "function literal in a loop", insertBefore(p, labelOf(p, loop), name+" := "+p.Text(lit)),
 				p.Replace(lit, name)))
 	}
 	return sites
@@ -94,15 +94,6 @@ func usesOwn(p *mutate.Pass, n, loop ast.Node) bool {
 		}
 	}
 	return false
-}
-
-// labelOf returns the labelled statement if s has a label, and s otherwise: new text goes in front
-// of it. Where a goto leads to the label, the text has to run each time, so it follows the label.
-func labelOf(p *mutate.Pass, s ast.Stmt) ast.Stmt {
-	if l, ok := p.Parent(s).(*ast.LabeledStmt); ok && !facts.JumpedTo(p, l) {
-		return l
-	}
-	return s
 }
 
 // parameterName returns the called function's name for the parameter.

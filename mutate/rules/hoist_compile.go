@@ -43,7 +43,7 @@ func findHoistCompile(p *mutate.Pass) []mutate.Site {
 		if p.FuncOf(call) == nil || inInit(p, call) {
 			continue
 		}
-		if kind := compiles(p, call); kind != "" {
+		if kind := compiledKind(p, call); kind != "" {
 			if edits := compileEdits(p, call, kind); edits != nil {
 				sites = append(sites, site(call, p.Text(call), edits...))
 			}
@@ -59,8 +59,8 @@ func inInit(p *mutate.Pass, n ast.Node) bool {
 	return fn.Recv == nil && fn.Name.Name == "init"
 }
 
-// compiles names what a call of constants makes, or returns "" for other calls.
-func compiles(p *mutate.Pass, call *ast.CallExpr) string {
+// compiledKind names what a call of constants makes, or returns "" for other calls.
+func compiledKind(p *mutate.Pass, call *ast.CallExpr) string {
 	// A pattern that does not compile panics at each call; at package level the program would not
 	// start.
 	if _, ok := p.IsCall(call, "regexp", "MustCompile"); ok {
@@ -147,11 +147,6 @@ func compileEdits(p *mutate.Pass, call *ast.CallExpr, kind string) []mutate.Edit
 		return nil
 	}
 	return []mutate.Edit{p.Replace(call, name), decl}
-}
-
-func isCalled(p *mutate.Pass, sel *ast.SelectorExpr) bool {
-	call, ok := p.Parent(sel).(*ast.CallExpr)
-	return ok && ast.Unparen(call.Fun) == ast.Expr(sel)
 }
 
 func dropLocal(p *mutate.Pass, d facts.Declaration, name, kind string, decl mutate.Edit) []mutate.Edit {

@@ -66,7 +66,7 @@ func worthHoisting(p *mutate.Pass, e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.CallExpr:
 		if p.Info.Types[e.Fun].IsType() {
-			_, ok := converts(p, e, "string")
+			_, ok := convertsTo(p, e, "string")
 			return ok && !freeConversion(p, e)
 		}
 		_, isFunc := p.Callee(e).(*types.Func)
@@ -138,39 +138,13 @@ func invariantIn(p *mutate.Pass, e ast.Expr) (loop ast.Stmt) {
 
 func hoistSite(p *mutate.Pass, e ast.Expr, loop ast.Stmt) mutate.Site {
 	name := p.Fresh(invariantNames(p, e)...)
-	edits := []mutate.Edit{before(p, labelOf(p, loop), name+" := "+p.Text(e))}
+	edits := []mutate.Edit{insertBefore(p, labelOf(p, loop), name+" := "+p.Text(e))}
 	for same := range mutate.Nodes[ast.Expr](p, loop) {
 		if p.Same(same, e) && !inLiteral(p, same, loop) {
 			edits = append(edits, p.Replace(same, name))
 		}
 	}
 	return site(e, p.Text(e), outermostOnly(edits)...)
-}
-
-func inLiteral(p *mutate.Pass, n, loop ast.Node) bool {
-	for _, up := range p.Path(n) {
-		if _, ok := up.(*ast.FuncLit); ok {
-			return true
-		}
-		if up == loop {
-			return false
-		}
-	}
-	return false
-}
-
-// outermostOnly drops edits that lie within another edit, such as x within (x).
-func outermostOnly(edits []mutate.Edit) []mutate.Edit {
-	var out []mutate.Edit
-	for i, e := range edits {
-		covered := slices.ContainsFunc(edits[:i], func(o mutate.Edit) bool {
-			return o.Start <= e.Start && e.End <= o.End && o.Start < o.End
-		})
-		if !covered {
-			out = append(out, e)
-		}
-	}
-	return out
 }
 
 // invariantNames proposes names that say what was computed.

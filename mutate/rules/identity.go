@@ -70,7 +70,7 @@ func findIdentity(p *mutate.Pass) []mutate.Site {
 		return nil // the function has such a path already
 	}
 	// Some byte must be able to begin, and some to follow.
-	k := mine(f.Mined)
+	k := keptBytes(f.Mined)
 	if k.start.len() == 0 || k.rest.len() == 0 {
 		return nil
 	}
@@ -91,9 +91,9 @@ func returnsAtOnce(p *mutate.Pass, s ast.Stmt, in *types.Var) bool {
 	return call
 }
 
-// mine derives the classes from the fixed points. It rejects a first byte that changes most bytes
-// after it, such as a separator that needs company.
-func mine(m *beagle.Mined) kept {
+// keptBytes derives the classes from the fixed points. It rejects a first byte that changes most
+// bytes after it, such as a separator that needs company.
+func keptBytes(m *beagle.Mined) kept {
 	// Start from the bytes that the function returns as they are when they stand alone.
 	var k kept
 	for _, c := range m.Fixed1 {
@@ -199,9 +199,9 @@ func rewriteIdentity(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutat
 		guard, target, in)
 	for i, c := range inner {
 		if i == 0 {
-			fmt.Fprintf(&decl, ", and %s", quoted(c))
+			fmt.Fprintf(&decl, ", and %s", quotedByte(c))
 		} else {
-			fmt.Fprintf(&decl, " or %s", quoted(c))
+			fmt.Fprintf(&decl, " or %s", quotedByte(c))
 		}
 	}
 	if len(inner) > 0 {
@@ -242,7 +242,7 @@ func scanLoop(in, table string, start int, inner []byte) string {
 	}
 	tests := make([]string, len(inner))
 	for i, c := range inner {
-		tests[i] = fmt.Sprintf("%s[i] != %s", in, quoted(c))
+		tests[i] = fmt.Sprintf("%s[i] != %s", in, quotedByte(c))
 	}
 	not := strings.Join(tests, " && ")
 	// An inner byte may not be the first one: it stands between two others.
@@ -264,7 +264,7 @@ func scanLoop(in, table string, start int, inner []byte) string {
 `, start, in, table, in, not, in, table, in)
 }
 
-func quoted(c byte) string { return strconv.QuoteRuneToASCII(rune(c)) }
+func quotedByte(c byte) string { return strconv.QuoteRuneToASCII(rune(c)) }
 
 // tableOf declares a table of 256 booleans from the ranges of a set.
 func tableOf(name string, set byteClass, what string) string {
@@ -285,7 +285,7 @@ func rangesOf(set byteClass) string {
 		}
 		switch {
 		case lo == hi:
-			parts = append(parts, "c == "+quoted(byte(lo)))
+			parts = append(parts, "c == "+quotedByte(byte(lo)))
 		case lo == 0 && hi == 255:
 			parts = append(parts, "true")
 		case lo == 0:
@@ -302,13 +302,6 @@ func rangesOf(set byteClass) string {
 		return "false"
 	}
 	return strings.Join(parts, " || ")
-}
-
-func byteText(c int) string {
-	if c < 0x80 {
-		return quoted(byte(c))
-	}
-	return fmt.Sprintf("0x%02x", c)
 }
 
 // lengthLimit returns, as written, the smallest number that the scope compares with something like

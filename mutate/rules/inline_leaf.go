@@ -67,7 +67,7 @@ func splicedSites(p *mutate.Pass, leaves []*ast.FuncDecl) map[*ast.FuncDecl][]mu
 	}
 	sites := map[*ast.FuncDecl][]mutate.Site{}
 	// The inliner acts on functions with a directive, so a copy of the file gets one.
-	for _, s := range analyzerSites(p, inline.Analyzer, marked(p, leaves)) {
+	for _, s := range analyzerSites(p, inline.Analyzer, markInlined(p, leaves)) {
 		call, ok := s.Node.(*ast.CallExpr)
 		// Names that the inlined text declares could hide others.
 		if !ok || !p.InLoop(call) || declaresInText(s.Data.([]mutate.Edit)) {
@@ -104,7 +104,7 @@ func declaresInText(edits []mutate.Edit) bool {
 
 // leafOf reports whether fn calls no function of the candidate, not even itself.
 func leafOf(p *mutate.Pass, fn *ast.FuncDecl) bool {
-	if hasDefer(p, fn.Body) || labelled(p, fn.Body) {
+	if hasDefer(p, fn.Body) || isLabelled(p, fn.Body) {
 		return false
 	}
 	for call := range mutate.Nodes[*ast.CallExpr](p, fn.Body) {
@@ -115,9 +115,9 @@ func leafOf(p *mutate.Pass, fn *ast.FuncDecl) bool {
 	return true
 }
 
-// marked returns a copy of the file in which functions carry the inliner's directive. It keeps
+// markInlined returns a copy of the file in which functions carry the inliner's directive. It keeps
 // positions and the nodes below the declarations.
-func marked(p *mutate.Pass, fns []*ast.FuncDecl) *ast.File {
+func markInlined(p *mutate.Pass, fns []*ast.FuncDecl) *ast.File {
 	file := *p.File
 	file.Decls = slices.Clone(p.File.Decls)
 	for i, d := range file.Decls {
@@ -139,7 +139,7 @@ func marked(p *mutate.Pass, fns []*ast.FuncDecl) *ast.File {
 func blockSites(p *mutate.Pass, fn *ast.FuncDecl) []mutate.Site {
 	var sites []mutate.Site
 	// A method's receiver and type parameters would have to be bound as well.
-	if fn.Recv != nil || fn.Type.TypeParams != nil || len(fn.Body.List) < 2 || lines(p, fn) > 40 {
+	if fn.Recv != nil || fn.Type.TypeParams != nil || len(fn.Body.List) < 2 || lineCount(p, fn) > 40 {
 		return nil
 	}
 	// A return in the middle would need a jump.
@@ -149,7 +149,7 @@ func blockSites(p *mutate.Pass, fn *ast.FuncDecl) []mutate.Site {
 	}
 	// Only calls in loops, as the whole value of an assignment, are worth a block.
 	for list, i := range statements(p) {
-		lhs, rhs, ok := assigned(list[i], token.ASSIGN, token.DEFINE, token.ADD_ASSIGN, token.XOR_ASSIGN)
+		lhs, rhs, ok := splitAssign(list[i], token.ASSIGN, token.DEFINE, token.ADD_ASSIGN, token.XOR_ASSIGN)
 		call, isCall := rhs.(*ast.CallExpr)
 		if !ok || !isCall || p.Decl(p.Callee(call)) != fn || !p.InLoop(call) || facts.Inside(call, fn) {
 			continue
@@ -208,7 +208,7 @@ func blockText(
 	}
 	// Parameters become variables with the arguments' values, in order; the final return becomes
 	// the assignment.
-	body := bindings(p, sig, call, strings.Split(names, ", ")) +
+	body := bindParameters(p, sig, call, strings.Split(names, ", ")) +
 		strings.TrimSpace(p.Between(fn.Body.Lbrace+1, ret.Pos())) + "\n" + target.Name + " " + op + " " +
 		p.Text(ret.Results[0])
 	// Where no name clashes and the body of the loop ends the scope anyway, the block is left out.
@@ -237,8 +237,8 @@ func inLoopBody(p *mutate.Pass, s ast.Stmt) bool {
 	return ok && loopBody(p.Parent(body)) == body
 }
 
-// bindings gives all parameters their values at once.
-func bindings(p *mutate.Pass, sig *types.Signature, call *ast.CallExpr, names []string) string {
+// bindParameters gives all parameters their values at once.
+func bindParameters(p *mutate.Pass, sig *types.Signature, call *ast.CallExpr, names []string) string {
 	var left, right []string
 	for i, a := range call.Args {
 		value := p.Text(a)

@@ -19,7 +19,6 @@ var Lemmas = []Lemma{
 	{"filter-append", "later/after.go", 4},
 	{"word-load", "little/after.go", 16},
 	{"partial-word", "tail/after.go", 16},
-	{"suffix-word", "hash/after.go", 16},
 	{"bounds-hint", "words/after.go", 16},
 	{"reslice-second", "dot/after.go", 8},
 	{"table-array", "byte/after.go", 16},

@@ -136,7 +136,7 @@ func (s *listSite) assigned(p *mutate.Pass, as *ast.AssignStmt) bool {
 	if _, at := p.Siblings(as); at < 0 {
 		return false
 	}
-	if v, call, ok := appends(p, as); ok && v == s.decl.Var {
+	if v, call, ok := appendsTo(p, as); ok && v == s.decl.Var {
 		s.grown = append(s.grown, as)
 		return impureParts(p, call.Args[1:]) <= 1
 	}
@@ -149,7 +149,7 @@ func (s *listSite) assigned(p *mutate.Pass, as *ast.AssignStmt) bool {
 
 // empties recognises list = list[:0] and list = nil.
 func (s *listSite) empties(p *mutate.Pass, as *ast.AssignStmt) bool {
-	lhs, rhs, ok := assigned(as, token.ASSIGN)
+	lhs, rhs, ok := splitAssign(as, token.ASSIGN)
 	if !ok || p.Var(lhs) != s.decl.Var {
 		return false
 	}
@@ -175,7 +175,7 @@ func (s *listSite) called(p *mutate.Pass, id *ast.Ident, call *ast.CallExpr) boo
 	}
 	// The list itself must be what is appended to.
 	if _, ok := p.IsBuiltin(call, "append"); ok {
-		v, same, ok := appends(p, p.Parent(call))
+		v, same, ok := appendsTo(p, p.Parent(call))
 		return ok && v == s.decl.Var && same == call && call.Args[0] == ast.Expr(id)
 	}
 	if _, ok := p.IsBuiltin(call, "len"); ok {
@@ -264,7 +264,7 @@ func (s *listSite) pays(p *mutate.Pass) bool {
 			n++
 		}
 	}
-	return n > 1 && len(s.grown) > 0 && hot(p, s.joins[0])
+	return n > 1 && len(s.grown) > 0 && takesTime(p, s.joins[0])
 }
 
 // listRooms are sizes of the array.
@@ -287,7 +287,7 @@ func rewriteListText(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mu
 	// The declaration begins the buffer, with the elements that the list began with.
 	edits := []mutate.Edit{p.Replace(s.decl.Stmt, begin)}
 	for _, as := range s.grown {
-		_, call, _ := appends(p, as)
+		_, call, _ := appendsTo(p, as)
 		lines := ""
 		// A slice that is appended whole needs a loop, because each element is followed by a
 		// separator.
@@ -330,9 +330,9 @@ func (s *listSite) piece(p *mutate.Pass, text string, e ast.Expr) string {
 	}
 	lines := ""
 	for _, part := range parts[:len(parts)-1] {
-		lines += fmt.Sprintf("\n%s = %s", text, appended(p, text, part))
+		lines += fmt.Sprintf("\n%s = %s", text, appendCall(p, text, part))
 	}
-	return lines + s.ended(p, text, appended(p, text, parts[len(parts)-1]))
+	return lines + s.ended(p, text, appendCall(p, text, parts[len(parts)-1]))
 }
 
 // ended writes an append and the separator after it.

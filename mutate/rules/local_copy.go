@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"slices"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
@@ -139,71 +138,6 @@ func mayReplace(p *mutate.Pass, loop ast.Node) bool {
 		})
 }
 
-// dereferencedBefore reports whether the loop's head, or a statement in front of the loop,
-// certainly reads a field of base before the first iteration.
-func dereferencedBefore(p *mutate.Pass, base *types.Var, loop ast.Stmt) bool {
-	// The head of the loop is evaluated at least once before the first iteration. In a for loop
-	// without an init statement that is the condition.
-	switch s := loop.(type) {
-	case *ast.RangeStmt:
-		// The length of an array is known without a look at it.
-		_, array := pointee(p.Info.TypeOf(s.X)).Underlying().(*types.Array)
-		if derefs(p, base, s.X) && !(array && isBlank(s.Value)) {
-			return true
-		}
-	case *ast.ForStmt:
-		if s.Init == nil && s.Cond != nil && derefs(p, base, s.Cond) {
-			return true
-		}
-		if s.Init != nil && s.Cond != nil && (derefs(p, base, s.Init) || derefs(p, base, s.Cond)) {
-			return true
-		}
-	}
-	// So is a plain statement of the list in front of the loop.
-	list, i := p.Siblings(loop)
-	if facts.Pointed(p, base) {
-		return false // it may point elsewhere by now
-	}
-	for _, s := range slices.Backward(list[:max(i, 0)]) {
-		if slices.ContainsFunc(p.Uses(base, s), func(id *ast.Ident) bool { return isAssigned(p, id) }) {
-			return false
-		}
-		switch s.(type) {
-		case *ast.AssignStmt, *ast.ExprStmt, *ast.IncDecStmt:
-			if derefs(p, base, s) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// derefs reports whether evaluating n certainly reads a field through base: not after && or ||,
-// and not in a function literal.
-func derefs(p *mutate.Pass, base *types.Var, n ast.Node) bool {
-	found := false
-	ast.Inspect(n, func(m ast.Node) bool {
-		if e, ok := m.(ast.Expr); ok && p.Info.Types[e].Value != nil {
-			return false // a constant, such as the length of an array, is not evaluated
-		}
-		switch m := m.(type) {
-		case *ast.FuncLit:
-			return false
-		case *ast.BinaryExpr:
-			// The right side of && and || may not run.
-			if m.Op == token.LAND || m.Op == token.LOR {
-				found = found || derefs(p, base, m.X)
-				return false
-			}
-		case *ast.SelectorExpr:
-			s := p.Info.Selections[m]
-			found = found || s != nil && s.Kind() == types.FieldVal && p.Var(m.X) == base
-		}
-		return true
-	})
-	return found
-}
-
 // copySite copies one of them to a local variable in front of the loop, and uses that in the loop.
 func copySite(p *mutate.Pass, base ast.Expr, loop ast.Stmt) mutate.Site {
 	name := ""
@@ -214,7 +148,7 @@ func copySite(p *mutate.Pass, base ast.Expr, loop ast.Stmt) mutate.Site {
 		name = p.Fresh(lowerFirst(e.Sel.Name), lowerFirst(e.Sel.Name)+"Copy")
 	}
 	edits := []mutate.Edit{
-		before(p, labelOf(p, loop), name+" := "+p.Text(base)+" // a local: loaded once, not in every turn"),
+		insertBefore(p, labelOf(p, loop), name+" := "+p.Text(base)+" // a local: loaded once, not in every turn"),
 	}
 	for e := range mutate.Nodes[ast.Expr](p, loop) {
 		// A literal may run after the loop, and must read the field itself.

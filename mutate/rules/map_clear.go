@@ -43,9 +43,9 @@ func findMapClear(p *mutate.Pass) []mutate.Site {
 		}
 		// So can one that the code makes anew and assigns to the variable of the old one. Nobody
 		// else may hold the old one, and it must not be nil at first.
-		lhs, rhs, ok := assigned(list[i], token.ASSIGN)
+		lhs, rhs, ok := splitAssign(list[i], token.ASSIGN)
 		if !ok || p.Var(lhs) == nil || !madeMap(p, rhs) || !mapStaysHere(p, p.Var(lhs)) || !startsMade(p, p.Var(lhs)) ||
-			rangedOver(p, p.Var(lhs), list[i]) || redefined(p, list[i], "clear") {
+			rangedOver(p, p.Var(lhs), list[i]) || isRedefined(p, list[i], "clear") {
 			continue
 		}
 		sites = append(sites,
@@ -53,7 +53,7 @@ func findMapClear(p *mutate.Pass) []mutate.Site {
 	}
 	// A loop that deletes each key is what clear does.
 	for r := range mutate.Nodes[*ast.RangeStmt](p, nil) {
-		if m, ok := deletesAll(p, r); ok && !redefined(p, r, "clear") {
+		if m, ok := deletesAll(p, r); ok && !isRedefined(p, r, "clear") {
 			sites = append(sites, site(r, "deletion of all elements", p.Replace(r, "clear("+m+")")))
 		}
 	}
@@ -98,7 +98,7 @@ func mapStaysHere(p *mutate.Pass, v *types.Var) bool {
 				return false
 			}
 		case *ast.AssignStmt:
-			if lhs, rhs, ok := assigned(up, token.ASSIGN); !ok || lhs != ast.Expr(id) || !madeMap(p, rhs) {
+			if lhs, rhs, ok := splitAssign(up, token.ASSIGN); !ok || lhs != ast.Expr(id) || !madeMap(p, rhs) {
 				return false
 			}
 		default:
@@ -149,15 +149,15 @@ func reuseInLoop(p *mutate.Pass, d facts.Declaration) []mutate.Edit {
 	}
 	name := d.Var.Name()
 	// In front of the loop another variable of that name may be visible, which the loop uses.
-	if shadows(p, name, loop) || redefined(p, loop, "clear") {
+	if isShadowedAt(p, name, loop) || isRedefined(p, loop, "clear") {
 		return nil
 	}
-	return []mutate.Edit{before(p, labelOf(p, loop), p.Text(d.Stmt)),
+	return []mutate.Edit{insertBefore(p, labelOf(p, loop), p.Text(d.Stmt)),
 		p.Replace(d.Stmt, "clear("+name+") // reuses the buckets of the turn before")}
 }
 
-// shadows reports whether the name means something else at the loop.
-func shadows(p *mutate.Pass, name string, loop ast.Stmt) bool {
+// isShadowedAt reports whether the name means something else at the loop.
+func isShadowedAt(p *mutate.Pass, name string, loop ast.Stmt) bool {
 	for id := range mutate.Nodes[*ast.Ident](p, p.FuncOf(loop)) {
 		if id.Name == name && !facts.Inside(id, loop) {
 			return true

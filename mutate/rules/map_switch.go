@@ -143,24 +143,6 @@ func remarksOn(p *mutate.Pass, lit *ast.CompositeLit) []string {
 	return remarks
 }
 
-// packageLevel reports whether all names in e are usable outside the function.
-func packageLevel(p *mutate.Pass, e ast.Node) bool {
-	for id := range mutate.Nodes[*ast.Ident](p, e) {
-		// Names of other packages, and predeclared ones, are there as well.
-		obj := p.Info.Uses[id]
-		if obj == nil || obj.Pkg() != p.Pkg {
-			continue
-		}
-		if v, ok := obj.(*types.Var); ok && v.IsField() {
-			continue
-		}
-		if obj.Parent() != p.Pkg.Scope() {
-			return false
-		}
-	}
-	return true
-}
-
 // uses collects the look-ups, which must all have one form.
 func (m *constMap) uses(p *mutate.Pass) bool {
 	plain := 0

@@ -35,7 +35,7 @@ var memo = &mutate.Mutator{
 func findMemo(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
-		if calls := selfCalls(p, fn); len(calls) >= 2 && memoable(p, fn, calls) {
+		if calls := selfCalls(p, fn); len(calls) >= 2 && canMemoise(p, fn, calls) {
 			sites = append(sites, mutate.Site{Node: fn, Label: "recursion of " + fn.Name.Name, Data: calls})
 		}
 	}
@@ -56,10 +56,10 @@ func selfCalls(p *mutate.Pass, fn *ast.FuncDecl) []*ast.CallExpr {
 	return out
 }
 
-// memoable reports whether memo can handle fn. It has no receiver, no type parameters, one result
+// canMemoise reports whether memo can handle fn. It has no receiver, no type parameters, one result
 // and no effects. Its parameters can be a map key, and are equal only if they are the same, which
 // excludes floats.
-func memoable(p *mutate.Pass, fn *ast.FuncDecl, calls []*ast.CallExpr) bool {
+func canMemoise(p *mutate.Pass, fn *ast.FuncDecl, calls []*ast.CallExpr) bool {
 	// The parameters become the key, so a method's receiver or a variable number of them has no
 	// place in it.
 	sig := p.Info.Defs[fn.Name].Type().(*types.Signature)

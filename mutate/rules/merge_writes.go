@@ -65,7 +65,7 @@ func findMergeWrites(p *mutate.Pass) []mutate.Site {
 		for i := 0; i < len(list); i++ {
 			r := runOfWrites(p, list[i:])
 			// With few pieces, joining them first costs as much as it saves.
-			if len(r.writes) > 1 && r.pieces(p) >= leastPieces && hot(p, list[i]) {
+			if len(r.writes) > 1 && r.pieces(p) >= leastPieces && takesTime(p, list[i]) {
 				sites = append(sites, mutate.Site{Node: list[i], Label: "writes to " + p.Text(r.buffer), Data: r})
 			}
 			i += max(0, len(r.writes)-1)
@@ -255,7 +255,7 @@ func textFunction(fn *types.Func) bool {
 // be called on a pointer that is nil.
 func noteFields(p *mutate.Pass, e ast.Expr, looked map[*types.Var]bool) {
 	for sel := range mutate.Nodes[*ast.SelectorExpr](p, e) {
-		if v := p.Var(sel.X); v != nil && derefs(p, v, e) {
+		if v := p.Var(sel.X); v != nil && dereferences(p, v, e) {
 			looked[v] = true
 		}
 	}
@@ -288,7 +288,7 @@ func seenFields(p *mutate.Pass, e ast.Expr, looked map[*types.Var]bool) bool {
 	case *ast.BinaryExpr:
 		return e.Op == token.ADD && seenFields(p, e.X, looked) && seenFields(p, e.Y, looked)
 	case *ast.CallExpr:
-		return len(e.Args) == 1 && (p.Info.Types[e.Fun].IsType() || formats(p, e) != nil) &&
+		return len(e.Args) == 1 && (p.Info.Types[e.Fun].IsType() || formatterOf(p, e) != nil) &&
 			seenFields(p, e.Args[0], looked)
 	}
 	return false
@@ -340,7 +340,7 @@ func (w writeCall) appends(p *mutate.Pass, text string) string {
 	case "WriteString":
 		var out []string
 		for _, part := range joinedParts(p, w.arg) {
-			out = append(out, text+" = "+appended(p, text, part))
+			out = append(out, text+" = "+appendCall(p, text, part))
 		}
 		return strings.Join(out, "\n")
 	// A letter of ASCII is one byte; others are encoded.

@@ -36,7 +36,7 @@ func findNeedlessCopies(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
 		c, ok := sliceCopyAt(p, list, i)
-		if !ok || p.FuncOf(list[i]) == nil || !hot(p, list[i]) {
+		if !ok || p.FuncOf(list[i]) == nil || !takesTime(p, list[i]) {
 			continue
 		}
 		// A copy that is returned must not be changed by any caller, either.
@@ -47,10 +47,10 @@ func findNeedlessCopies(p *mutate.Pass) []mutate.Site {
 	}
 	// A copy that is returned at once has no variable. Only the callers could change it.
 	for ret := range mutate.Nodes[*ast.ReturnStmt](p, nil) { // return slices.Clone(x)
-		if len(ret.Results) != 1 || !hot(p, ret) {
+		if len(ret.Results) != 1 || !takesTime(p, ret) {
 			continue
 		}
-		from := cloned(p, ret.Results[0])
+		from := clonedSlice(p, ret.Results[0])
 		if from == nil || !types.Identical(p.Info.TypeOf(from), p.Info.TypeOf(ret.Results[0])) ||
 			!readByCallers(p, p.FuncOf(ret)) {
 			continue
@@ -77,9 +77,9 @@ func sliceCopyAt(p *mutate.Pass, list []ast.Stmt, i int) (c sliceCopy, ok bool) 
 	}
 	c = sliceCopy{v: d.Var, made: d.Value, rest: list[i+1:]}
 	// The copy is one expression, or two statements.
-	if c.from = cloned(p, d.Value); c.from == nil && len(c.rest) > 0 {
+	if c.from = clonedSlice(p, d.Value); c.from == nil && len(c.rest) > 0 {
 		c.fill = c.rest[0]
-		c.from = filled(p, d, c.fill)
+		c.from = filledSlice(p, d, c.fill)
 		c.rest = c.rest[1:]
 	}
 	// The types must be the same, since the name is now another variable's.
@@ -87,19 +87,19 @@ func sliceCopyAt(p *mutate.Pass, list []ast.Stmt, i int) (c sliceCopy, ok bool) 
 		return c, false
 	}
 	// The original must stay as it was when it was copied.
-	return c, undisturbed(p, c.rest, p.Var(c.from))
+	return c, leavesUndisturbed(p, c.rest, p.Var(c.from))
 }
 
-// undisturbed reports whether statements change nothing but local variables, elements of maps, and
-// slices of the function's own, apart from one.
-func undisturbed(p *mutate.Pass, list []ast.Stmt, from *types.Var) bool {
+// leavesUndisturbed reports whether statements change nothing but local variables, elements of
+// maps, and slices of the function's own, apart from one.
+func leavesUndisturbed(p *mutate.Pass, list []ast.Stmt, from *types.Var) bool {
 	return !slices.ContainsFunc(list, func(s ast.Stmt) bool {
 		return !changesOthers(p, s, from) || changesWhole(p, s)
 	})
 }
 
-// cloned returns x for slices.Clone(x) and for append([]T(nil), x...), or nil.
-func cloned(p *mutate.Pass, e ast.Expr) ast.Expr {
+// clonedSlice returns x for slices.Clone(x) and for append([]T(nil), x...), or nil.
+func clonedSlice(p *mutate.Pass, e ast.Expr) ast.Expr {
 	var from ast.Expr
 	if call, ok := p.IsCall(e, "slices", "Clone"); ok && len(call.Args) == 1 {
 		from = call.Args[0]
@@ -117,11 +117,11 @@ func cloned(p *mutate.Pass, e ast.Expr) ast.Expr {
 			}
 		}
 	}
-	return place(p, from)
+	return namedSlice(p, from)
 }
 
-// filled returns x for `v := make([]T, len(x))` and copy(v, x) after it, or nil.
-func filled(p *mutate.Pass, d facts.Declaration, next ast.Stmt) ast.Expr {
+// filledSlice returns x for `v := make([]T, len(x))` and copy(v, x) after it, or nil.
+func filledSlice(p *mutate.Pass, d facts.Declaration, next ast.Stmt) ast.Expr {
 	made, ok := p.IsBuiltin(d.Value, "make")
 	s, is := next.(*ast.ExprStmt)
 	if !ok || !is {
@@ -138,11 +138,11 @@ func filled(p *mutate.Pass, d facts.Declaration, next ast.Stmt) ast.Expr {
 			return nil
 		}
 	}
-	return place(p, call.Args[1])
+	return namedSlice(p, call.Args[1])
 }
 
-// place returns an expression that names a slice in a variable or a field, or nil.
-func place(p *mutate.Pass, e ast.Expr) ast.Expr {
+// namedSlice returns an expression that names a slice in a variable or a field, or nil.
+func namedSlice(p *mutate.Pass, e ast.Expr) ast.Expr {
 	if e == nil || !isSlice(p.Info.TypeOf(e)) {
 		return nil
 	}
@@ -239,18 +239,19 @@ func readsSlice(p *mutate.Pass, e ast.Expr) bool {
 				len(up.Args) == 2 && ast.Unparen(up.Args[1]) == e
 		case *types.Func:
 			return f.Pkg() != nil && (readByHelper(p, up, e) ||
-				!p.Effects(up).Writes && p.Decl(f) == nil && flat(f.Signature().Results()))
+				!p.Effects(up).Writes && p.Decl(f) == nil && sharesNoMemory(f.Signature().Results()))
 		}
 	}
 	return false
 }
 
-// flat reports whether values of a type share no memory with others, but the bytes of strings.
-func flat(t types.Type) bool {
+// sharesNoMemory reports whether values of a type share no memory with others, but the bytes of
+// strings.
+func sharesNoMemory(t types.Type) bool {
 	// Several results are as good as the least of them.
 	if tuple, ok := t.(*types.Tuple); ok {
 		for v := range tuple.Variables() {
-			if !flat(v.Type()) {
+			if !sharesNoMemory(v.Type()) {
 				return false
 			}
 		}
@@ -264,10 +265,10 @@ func flat(t types.Type) bool {
 	case *types.Basic:
 		return u.Kind() != types.UnsafePointer
 	case *types.Array:
-		return flat(u.Elem())
+		return sharesNoMemory(u.Elem())
 	case *types.Struct:
 		for f := range u.Fields() {
-			if !flat(f.Type()) {
+			if !sharesNoMemory(f.Type()) {
 				return false
 			}
 		}
@@ -280,11 +281,11 @@ func flat(t types.Type) bool {
 func readByHelper(p *mutate.Pass, call *ast.CallExpr, arg ast.Expr) bool {
 	fn := p.Decl(p.Callee(call))
 	// A recursive helper would be looked at within itself.
-	if fn == nil || fn.Body == nil || fn.Recv != nil || recursive(p, fn) || p.Effects(fn).Writes ||
+	if fn == nil || fn.Body == nil || fn.Recv != nil || callsItself(p, fn) || p.Effects(fn).Writes ||
 		p.Callee(call).(*types.Func).Signature().Variadic() && !call.Ellipsis.IsValid() { // a list of slices
 		return false
 	}
-	params := parameters(p, fn)
+	params := parametersOf(p, fn)
 	at := slices.IndexFunc(call.Args, func(e ast.Expr) bool { return ast.Unparen(e) == arg })
 	if at < 0 || len(params) != len(call.Args) || params[at] == nil || facts.Captured.Of(p)[params[at]] {
 		return false
@@ -300,7 +301,7 @@ func readByHelper(p *mutate.Pass, call *ast.CallExpr, arg ast.Expr) bool {
 // readByCallers reports whether all calls of a helper only read the slice that it returns, while
 // nothing changes memory.
 func readByCallers(p *mutate.Pass, fn *ast.FuncDecl) bool {
-	if fn == nil || fn == p.Func || fn.Recv != nil || fn.Type.TypeParams != nil || recursive(p, fn) ||
+	if fn == nil || fn == p.Func || fn.Recv != nil || fn.Type.TypeParams != nil || callsItself(p, fn) ||
 		p.Effects(fn).Writes {
 		return false
 	}
@@ -318,7 +319,7 @@ func readOnce(p *mutate.Pass, call *ast.CallExpr) bool {
 	// For each place of the call there is a stretch of code in which the memory must stay as it is:
 	// the body of the loop, what follows the declaration, or the rest of the statement.
 	case *ast.RangeStmt:
-		return readsSlice(p, call) && up.Tok != token.ASSIGN && undisturbed(p, up.Body.List, nil)
+		return readsSlice(p, call) && up.Tok != token.ASSIGN && leavesUndisturbed(p, up.Body.List, nil)
 	case *ast.AssignStmt:
 		list, i := p.Siblings(up)
 		d, ok := facts.Single.Of(p)[p.Var(up.Lhs[0])]
@@ -330,7 +331,7 @@ func readOnce(p *mutate.Pass, call *ast.CallExpr) bool {
 				return false
 			}
 		}
-		return undisturbed(p, list[i+1:], nil)
+		return leavesUndisturbed(p, list[i+1:], nil)
 	case *ast.IndexExpr:
 		return readsSlice(p, call) && quietAround(p, call)
 	case *ast.CallExpr:

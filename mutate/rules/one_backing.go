@@ -21,13 +21,13 @@ var oneBacking = example.Rule{
 	Gain:   1.4,
 	Source: oneBackingSource,
 	Pairs: []example.Pair{
-		{Before: rowByRow[uint8], After: rowsAtOnce[uint8], Given: few},
+		{Before: rowByRow[uint8], After: rowsAtOnce[uint8], Given: below1000},
 		{Before: countedRows[uint8], After: countedRowsAtOnce[uint8], Given: fewRows, Go: 21},
 	},
 	Label: func(m *example.Match) string { return "rows of " + m.Pass.Text(m.Expr("rows")) },
 }.Mutator()
 
-func few(n int) bool        { return n < 1000 }
+func below1000(n int) bool  { return n < 1000 }
 func fewRows(h, n int) bool { return h < 1000 && n < 1000 }
 
 func rowByRow[T any](rows [][]T, n int, then func(int)) {

@@ -68,7 +68,7 @@ func findOneObject(p *mutate.Pass) []mutate.Site {
 	for u := range mutate.Nodes[*ast.UnaryExpr](p, nil) {
 		lit := structLiteral(p, u)
 		// A type of another package may rely on where its parts lie.
-		if lit == nil || !ownType(p, p.Info.TypeOf(lit)) || !hot(p, u) || redefined(p, u, "nil") {
+		if lit == nil || !ownType(p, p.Info.TypeOf(lit)) || !takesTime(p, u) || isRedefined(p, u, "nil") {
 			continue
 		}
 		s := &objectSite{whole: u, lit: lit}
@@ -234,7 +234,7 @@ func (s *objectSite) made(p *mutate.Pass, call *ast.CallExpr) (part objectPart, 
 	}
 	part.typ, part.use = fmt.Sprintf("[%s]%s", p.Text(room), p.Text(typ.Elt)), "%s[:]"
 	if len(call.Args) == 3 {
-		part.use = "%s[:" + escaped(p.Text(call.Args[1])) + "]"
+		part.use = "%s[:" + escapeFormat(p.Text(call.Args[1])) + "]"
 	}
 	return part, s.sized(p, typ.Elt, n)
 }
@@ -322,7 +322,7 @@ func rewriteOneObject(p *mutate.Pass, site mutate.Site, _ mutate.Param) ([]mutat
 	}
 	// A variable, and no pointer to one: what is stored behind a pointer escapes to the heap.
 	text := fmt.Sprintf("%s := struct {\n%s}{%s}\n%s", whole, fields, values, then)
-	return []mutate.Edit{before(p, s.front, text), p.Replace(s.whole, "&"+whole+"."+self)}, nil
+	return []mutate.Edit{insertBefore(p, s.front, text), p.Replace(s.whole, "&"+whole+"."+self)}, nil
 }
 
 // rest writes the struct without its parts, or nothing if no value is left.

@@ -69,7 +69,7 @@ func findNeedless(p *mutate.Pass) []mutate.Site {
 	if len(all) == 0 {
 		return nil
 	}
-	sites := []mutate.Site{{Node: around(p, all), Label: "calls of " + strings.Join(names, ", "), Data: all}}
+	sites := []mutate.Site{{Node: holderOf(p, all), Label: "calls of " + strings.Join(names, ", "), Data: all}}
 	// Single functions are offered only if there are several: all together are the same site
 	// otherwise.
 	for _, name := range names {
@@ -80,8 +80,8 @@ func findNeedless(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// around returns the node that holds all calls: their function, or the target.
-func around(p *mutate.Pass, all []needless) ast.Node {
+// holderOf returns the node that holds all calls: their function, or the target.
+func holderOf(p *mutate.Pass, all []needless) ast.Node {
 	if len(all) == 1 {
 		return all[0].call
 	}
@@ -173,7 +173,7 @@ func rewriteNeedless(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Ed
 				wish = uniqueWish(names, wish)
 			}
 			var more []mutate.Edit
-			names[key], more = helper(p, n.call, n.declare(p), wish, wish+"IfNeeded")
+			names[key], more = helperNamed(p, n.call, n.declare(p), wish, wish+"IfNeeded")
 			edits = append(edits, more...)
 			load = load || len(more) > 0 && strings.HasPrefix(n.name, "To") && !n.rune
 		}
@@ -227,9 +227,9 @@ func %[1]s(s string) string {
 	return %[2]s.TrimSpace(s)
 }`, name, pkg)
 		case "ToLower":
-			return toCase(p, name, pkg, n.name, "capitals", 'A', 'Z')
+			return n.toCase(p, name, pkg, letterRange{"capitals", 'A', 'Z'})
 		case "ToUpper":
-			return toCase(p, name, pkg, n.name, "small letters", 'a', 'z')
+			return n.toCase(p, name, pkg, letterRange{"small letters", 'a', 'z'})
 		}
 		return n.trim(name, pkg)
 	}
@@ -290,15 +290,21 @@ func (n needless) trimOne(name string) string {
 	return fmt.Sprintf(text+"return s\n}", name, n.name, n.cut, byteText(int(n.cut[0])))
 }
 
+// A letterRange is the ASCII letters that a function of package strings changes.
+type letterRange struct {
+	name        string
+	first, last byte
+}
+
 // toCase writes the helper for ToLower and ToUpper. It tests words of eight bytes, and the last
 // word overlaps the one before. For shorter texts it tests one word of twice four bytes, which the
 // compiler loads in two steps. The additions carry into the top bit of each byte, but never out of
 // it.
-func toCase(p *mutate.Pass, name, pkg, function, letters string, first, last byte) string {
+func (n needless) toCase(p *mutate.Pass, name, pkg string, letters letterRange) string {
 	load, _, _ := stringText.load(p, p.Func)
-	return strings.NewReplacer("<name>", name, "<pkg>", pkg, "<function>", function, "<letters>", letters, "<load>",
-		load, "<for i>", countTo(p, "i", "n"),
-		"<first>", byteText(int(first)), "<last>", byteText(int(last))).
+	return strings.NewReplacer("<name>", name, "<pkg>", pkg, "<function>", n.name,
+		"<letters>", letters.name, "<load>", load, "<for i>", countTo(p, "i", "n"),
+		"<first>", byteText(int(letters.first)), "<last>", byteText(int(letters.last))).
 		Replace(`// <name> is strings.<function>, which has nothing to do for ASCII without
 // <letters>. It looks at eight bytes at once.
 func <name>(s string) string {

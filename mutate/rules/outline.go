@@ -52,7 +52,7 @@ func findOutline(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for _, d := range p.File.Decls {
 		fn, ok := d.(*ast.FuncDecl)
-		if !ok || fn.Body == nil || !plainSignature(fn) || mentions(p, fn, "recover") {
+		if !ok || fn.Body == nil || !plainSignature(fn) || usesNameOrLabel(p, fn, "recover") {
 			continue
 		}
 		// Guards are short tests that return. Up to two of them, with the call of the rest, can be
@@ -64,7 +64,7 @@ func findOutline(p *mutate.Pass) []mutate.Site {
 		// The rest must be long enough to keep the function from being inlined.
 		rest := fn.Body.List[heads:]
 		if heads == 0 || heads > 2 || len(rest) < 2 ||
-			lines(p, fn.Body)-lines(p, &ast.BlockStmt{Lbrace: fn.Body.Lbrace, Rbrace: rest[0].Pos() - 1}) < 6 {
+			lineCount(p, fn.Body)-lineCount(p, &ast.BlockStmt{Lbrace: fn.Body.Lbrace, Rbrace: rest[0].Pos() - 1}) < 6 {
 			continue
 		}
 		sites = append(sites, mutate.Site{
@@ -101,13 +101,9 @@ func plainSignature(fn *ast.FuncDecl) bool {
 	return true
 }
 
-func mentions(p *mutate.Pass, fn *ast.FuncDecl, name string) bool {
-	return usesName(p, fn.Body, name) || holdsLabel(p, fn.Body)
-}
-
-// lends reports whether code may keep the address of one of a function's variables, or use it in a
-// function literal that runs later: a copy of the variable would not change with it.
-func lends(p *mutate.Pass, code ast.Node) bool {
+// keepsAddress reports whether code may keep the address of one of a function's variables, or use
+// it in a function literal that runs later: a copy of the variable would not change with it.
+func keepsAddress(p *mutate.Pass, code ast.Node) bool {
 	for id := range mutate.Nodes[*ast.Ident](p, code) {
 		v := p.Var(id)
 		if facts.IsLocal(p, v) && !declaredWithin(v, code) && (facts.AddressTaking(p, id) != nil ||
@@ -120,7 +116,7 @@ func lends(p *mutate.Pass, code ast.Node) bool {
 
 func isGuard(p *mutate.Pass, s ast.Stmt) bool {
 	i, ok := s.(*ast.IfStmt)
-	if !ok || i.Else != nil || hasLoop(p, i) || lines(p, i) > 4 || lends(p, i) {
+	if !ok || i.Else != nil || hasLoop(p, i) || lineCount(p, i) > 4 || keepsAddress(p, i) {
 		return false
 	}
 	_, ret := i.Body.List[len(i.Body.List)-1].(*ast.ReturnStmt)

@@ -57,7 +57,7 @@ func findPartialWord(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for f := range mutate.Nodes[*ast.ForStmt](p, nil) {
 		t := &wordTail{loop: f}
-		if t.head(p) && t.add(p) && !labelled(p, f) {
+		if t.head(p) && t.add(p) && !isLabelled(p, f) {
 			sites = append(sites, mutate.Site{Node: f, Label: "last bytes of " + t.seq.Name(), Data: t})
 		}
 	}

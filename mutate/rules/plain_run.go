@@ -102,7 +102,7 @@ func (l *byteLoop) text(p *mutate.Pass) string {
 
 // byteLoopOf recognises a loop whose index goes from byte to byte, or nil.
 func byteLoopOf(p *mutate.Pass, s ast.Stmt) *byteLoop {
-	if loopBody(s) == nil || p.FuncOf(s) == nil || redefined(p, s, "len") || redefined(p, s, "append") {
+	if loopBody(s) == nil || p.FuncOf(s) == nil || isRedefined(p, s, "len") || isRedefined(p, s, "append") {
 		return nil
 	}
 	// The label tells which continue means this loop.
@@ -197,7 +197,7 @@ func neverNegative(p *mutate.Pass, v *types.Var) bool {
 			return false
 		}
 		by, steps := stepOf(p, s, v)
-		lhs, rhs, sets := assigned(s, token.ASSIGN)
+		lhs, rhs, sets := splitAssign(s, token.ASSIGN)
 		n, number := int64(0), false
 		if sets && p.Var(lhs) == v {
 			n, number = p.Int(rhs)

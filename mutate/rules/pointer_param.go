@@ -39,12 +39,12 @@ func findPointerParams(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for _, d := range p.File.Decls {
 		fn, ok := d.(*ast.FuncDecl)
-		if !ok || fn == p.Func || fn.Body == nil || fn.Recv != nil || fn.Type.TypeParams != nil || recursive(p, fn) {
+		if !ok || fn == p.Func || fn.Body == nil || fn.Recv != nil || fn.Type.TypeParams != nil || callsItself(p, fn) {
 			continue
 		}
 		// All calls must be known, since their arguments change, and at least one must run often.
 		calls, ok := onlyCalls(p, fn)
-		if !ok || !slices.ContainsFunc(calls, func(c *ast.CallExpr) bool { return hot(p, c) }) {
+		if !ok || !slices.ContainsFunc(calls, func(c *ast.CallExpr) bool { return takesTime(p, c) }) {
 			continue
 		}
 		// A field declares one or more parameters; at counts them.
@@ -208,11 +208,11 @@ func lentTo(p *mutate.Pass, addr ast.Expr) bool {
 		return false
 	}
 	fn := p.Decl(p.Callee(call))
-	if fn == nil || fn.Recv != nil || fn.Body == nil || recursive(p, fn) {
+	if fn == nil || fn.Recv != nil || fn.Body == nil || callsItself(p, fn) {
 		return false
 	}
 	// The helper's parameter must be found by its place, and only be read through.
-	params := parameters(p, fn)
+	params := parametersOf(p, fn)
 	at := slices.IndexFunc(call.Args, func(e ast.Expr) bool { return ast.Unparen(e) == addr })
 	if at < 0 || len(params) != len(call.Args) || params[at] == nil {
 		return false
@@ -257,11 +257,11 @@ func readsOnly(p *mutate.Pass, fn *ast.FuncDecl, v *types.Var) bool {
 func givenAddress(p *mutate.Pass, v *types.Var) bool {
 	for _, d := range p.File.Decls {
 		fn, ok := d.(*ast.FuncDecl)
-		if !ok || fn == p.Func || fn.Recv != nil || fn.Body == nil || recursive(p, fn) {
+		if !ok || fn == p.Func || fn.Recv != nil || fn.Body == nil || callsItself(p, fn) {
 			continue
 		}
 		// The pointer is a parameter of a helper whose calls are all known.
-		at := slices.Index(parameters(p, fn), v)
+		at := slices.Index(parametersOf(p, fn), v)
 		if at < 0 {
 			continue
 		}

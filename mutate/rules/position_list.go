@@ -44,8 +44,8 @@ func handedOn(p *mutate.Pass, seq *types.Var, loop *ast.RangeStmt) bool {
 	// Each assignment must have a target that is certainly not in the list. A range over a function
 	// runs code that the body does not show.
 	for st := range mutate.Nodes[ast.Stmt](p, loop.Body) {
-		for _, target := range targets(st) {
-			if !elsewhere(p, target, loop) {
+		for _, target := range assignedTargets(st) {
+			if !assignsElsewhere(p, target, loop) {
 				return true // through a pointer or another slice
 			}
 		}
@@ -58,8 +58,8 @@ func handedOn(p *mutate.Pass, seq *types.Var, loop *ast.RangeStmt) bool {
 	return false
 }
 
-// targets returns the expressions that a statement assigns.
-func targets(st ast.Stmt) []ast.Expr {
+// assignedTargets returns the expressions that a statement assigns.
+func assignedTargets(st ast.Stmt) []ast.Expr {
 	switch st := st.(type) {
 	case *ast.IncDecStmt:
 		return []ast.Expr{st.X}
@@ -77,9 +77,10 @@ func targets(st ast.Stmt) []ast.Expr {
 	return nil
 }
 
-// elsewhere reports whether an assignment cannot change an element of a list. Its target is an
-// entry of a map, or a variable, unless the variable holds an array that the list may be part of.
-func elsewhere(p *mutate.Pass, target ast.Expr, loop *ast.RangeStmt) bool {
+// assignsElsewhere reports whether an assignment cannot change an element of a list. Its target is
+// an entry of a map, or a variable, unless the variable holds an array that the list may be part
+// of.
+func assignsElsewhere(p *mutate.Pass, target ast.Expr, loop *ast.RangeStmt) bool {
 	target = ast.Unparen(target)
 	if ix, ok := target.(*ast.IndexExpr); ok {
 		_, isMap := p.Info.TypeOf(ix.X).Underlying().(*types.Map)

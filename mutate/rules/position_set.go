@@ -96,14 +96,14 @@ func (s *positionSite) readUses(p *mutate.Pass) bool {
 func (s *positionSite) readLoop(p *mutate.Pass, list []ast.Stmt) bool {
 	// The loop must give the position of each element, for the set holds positions.
 	loop, ok := enclosing[*ast.RangeStmt](p, s.ask)
-	if !ok || loop.Tok != token.DEFINE || isBlank(loop.Key) || loop.Key == nil || labelled(p, loop) {
+	if !ok || loop.Tok != token.DEFINE || isBlank(loop.Key) || loop.Key == nil || isLabelled(p, loop) {
 		return false
 	}
 	// The question must stand in the loop's own body, and the loop after the set's declaration in
 	// the same list.
 	body, at := p.Siblings(s.ask)
 	seq, i := p.Var(loop.X), p.Var(loop.Key)
-	if at < 0 || len(body) == 0 || body[0] != loop.Body.List[0] || !between(list, s.set.decl.Stmt, loop) {
+	if at < 0 || len(body) == 0 || body[0] != loop.Body.List[0] || !standBetween(list, s.set.decl.Stmt, loop) {
 		return false
 	}
 	// The list must be the same at each comparison with an earlier element.
@@ -119,8 +119,8 @@ func (s *positionSite) readLoop(p *mutate.Pass, list []ast.Stmt) bool {
 	return !handedOn(p, seq, loop)
 }
 
-// between reports whether two statements stand in a list in this order.
-func between(list []ast.Stmt, first, second ast.Stmt) bool {
+// standBetween reports whether two statements stand in a list in this order.
+func standBetween(list []ast.Stmt, first, second ast.Stmt) bool {
 	at := -1
 	for i, st := range list {
 		if st == first {

@@ -46,7 +46,8 @@ func findPrealloc(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		if kind, typ := emptyValue(p, d); kind != "" && isSlice(d.Var.Type()) {
-			sites = append(sites, preallocSites(p, d.Var, d.Stmt, kind, typ, list[i+1:])...)
+			s := preallocSite{v: d.Var, decl: d.Stmt, kind: kind, typ: typ}
+			sites = append(sites, s.fill(p, list[i+1:])...)
 		}
 	}
 	// A named result is nil at the start.
@@ -66,7 +67,8 @@ func namedResults(p *mutate.Pass, f *ast.FuncDecl) []mutate.Site {
 		for _, id := range field.Names {
 			if v, ok := p.Info.Defs[id].(*types.Var); ok && isSlice(v.Type()) && !facts.Captured.Of(p)[v] {
 				// A closure could see the capacity, or append as well.
-				sites = append(sites, preallocSites(p, v, nil, "nil", p.Text(field.Type), f.Body.List)...)
+				s := preallocSite{v: v, kind: "nil", typ: p.Text(field.Type)}
+				sites = append(sites, s.fill(p, f.Body.List)...)
 			}
 		}
 	}
@@ -84,32 +86,44 @@ func mayRecover(p *mutate.Pass, body ast.Node) bool {
 	return false
 }
 
-// preallocSites looks for the loop that fills v: the first statement of rest that mentions v.
-func preallocSites(p *mutate.Pass, v *types.Var, decl ast.Stmt, kind, typ string, rest []ast.Stmt) []mutate.Site {
-	for _, s := range rest {
+// A preallocSite is a slice that starts without elements, and the loop that fills it.
+type preallocSite struct {
+	v     *types.Var
+	decl  ast.Stmt // nil for a named result
+	kind  string   // "nil" or "empty", as emptyValue says
+	typ   string   // the type as written
+	loop  ast.Stmt
+	bound bound      // of the elements
+	every bool       // each iteration appends
+	at    []ast.Stmt // the appends
+}
+
+// fill looks for the loop that fills the slice: the first statement of rest that mentions it.
+func (s preallocSite) fill(p *mutate.Pass, rest []ast.Stmt) []mutate.Site {
+	for _, st := range rest {
 		// Statements that do not mention it change nothing.
-		if len(p.Uses(v, s)) == 0 {
+		if len(p.Uses(s.v, st)) == 0 {
 			continue
 		}
-		if l, ok := s.(*ast.LabeledStmt); ok {
-			s = l.Stmt
+		if l, ok := st.(*ast.LabeledStmt); ok {
+			st = l.Stmt
 		}
 		// How many elements come in an iteration, and how many iterations there are.
-		per, every, at := appendsPerIteration(p, v, s)
-		b, ok := loopBound(p, s)
-		if per == 0 || !ok || kind == "empty" && b.negative && !p.GoAtLeast(21) || facts.Captured.Of(p)[v] ||
-			!every && hidden(p, s) || redefined(p, s, "make") {
+		per, every, at := appendsPerIteration(p, s.v, st)
+		b, ok := loopBound(p, st)
+		if per == 0 || !ok || s.kind == "empty" && b.negative && !p.GoAtLeast(21) || facts.Captured.Of(p)[s.v] ||
+			!every && hidesBound(p, st) || isRedefined(p, st, "make") {
 			return nil
 		}
-		return []mutate.Site{site(s, v.Name()+" filled by a loop",
-			preallocEdits(p, v, decl, kind, typ, s, b.times(per), every, at)...)}
+		s.loop, s.bound, s.every, s.at = st, b.times(per), every, at
+		return []mutate.Site{site(st, s.v.Name()+" filled by a loop", s.edits(p)...)}
 	}
 	return nil
 }
 
-// hidden reports whether the loop's body declares a name that the loop's head uses. The bound would
-// mean something else there.
-func hidden(p *mutate.Pass, loop ast.Stmt) bool {
+// hidesBound reports whether the loop's body declares a name that the loop's head uses. The bound
+// would mean something else there.
+func hidesBound(p *mutate.Pass, loop ast.Stmt) bool {
 	body := loopBody(loop)
 	for id := range mutate.Nodes[*ast.Ident](p, body) {
 		if p.Info.Defs[id] == nil {
@@ -136,7 +150,7 @@ func appendsPerIteration(p *mutate.Pass, v *types.Var, loop ast.Stmt) (per int, 
 	// loop happens any number of times; a second use of v in the statement reads it.
 	own := map[ast.Node]bool{}
 	for st := range mutate.Nodes[*ast.AssignStmt](p, body) {
-		w, call, ok := appends(p, st)
+		w, call, ok := appendsTo(p, st)
 		if !ok || w != v {
 			continue
 		}
@@ -161,7 +175,7 @@ func appendsPerIteration(p *mutate.Pass, v *types.Var, loop ast.Stmt) (per int, 
 		}
 	}
 	// An append that is the first statement, or one under no condition, runs in each iteration.
-	return mostAppends(body.List, own), len(body.List) > 0 && own[body.List[0]] || unconditional(p, body, own), at
+	return mostAppends(body.List, own), len(body.List) > 0 && own[body.List[0]] || reachesAppend(p, body, own), at
 }
 
 // mostAppends returns how many elements one path through a list appends at most.
@@ -207,21 +221,21 @@ func innerLoop(p *mutate.Pass, n ast.Node, body *ast.BlockStmt) bool {
 	return true
 }
 
-// unconditional reports whether the first iteration of a loop certainly reaches an append. The
+// reachesAppend reports whether the first iteration of a loop certainly reaches an append. The
 // append must stand in the body itself, after nothing that jumps.
-func unconditional(p *mutate.Pass, body *ast.BlockStmt, own map[ast.Node]bool) bool {
+func reachesAppend(p *mutate.Pass, body *ast.BlockStmt, own map[ast.Node]bool) bool {
 	for _, s := range body.List {
 		if own[s] {
 			return true
 		}
-		if p.Effects(s).Jumps || continues(p, s) {
+		if p.Effects(s).Jumps || continuesLoop(p, s) {
 			return false
 		}
 	}
 	return false
 }
 
-func continues(p *mutate.Pass, s ast.Stmt) bool {
+func continuesLoop(p *mutate.Pass, s ast.Stmt) bool {
 	for b := range mutate.Nodes[*ast.BranchStmt](p, s) {
 		if b.Tok != token.FALLTHROUGH {
 			return true
@@ -230,43 +244,39 @@ func continues(p *mutate.Pass, s ast.Stmt) bool {
 	return false
 }
 
-// preallocEdits chooses the place of the allocation: at the declaration of an empty slice, or in
-// front of the loop for a nil slice. If the loop may append nothing, it allocates at the appends.
-func preallocEdits(
-	p *mutate.Pass, v *types.Var, decl ast.Stmt, kind, typ string, loop ast.Stmt, b bound, every bool, at []ast.Stmt,
-) []mutate.Edit {
+// edits chooses the place of the allocation: at the declaration of an empty slice, or in front of
+// the loop for a nil slice. If the loop may append nothing, it allocates at the appends.
+func (s preallocSite) edits(p *mutate.Pass) []mutate.Edit {
 	// An empty slice must stay empty and not nil, so it is made in any case. The room is made at
 	// the declaration if the loop follows at once; otherwise the declaration moves down, where the
 	// bound is known.
-	name := v.Name()
-	if kind == "empty" {
-		made := fmt.Sprintf("make(%s, 0, %s)", typ, b.capacity())
-		d, _ := facts.Declares(p, decl)
-		if list, i := p.Siblings(decl); i+1 < len(list) && list[i+1] == labelOf(p, loop) {
+	name := s.v.Name()
+	if s.kind == "empty" {
+		made := fmt.Sprintf("make(%s, 0, %s)", s.typ, s.bound.capacity())
+		d, _ := facts.Declares(p, s.decl)
+		if list, i := p.Siblings(s.decl); i+1 < len(list) && list[i+1] == labelOf(p, s.loop) {
 			return []mutate.Edit{p.Replace(d.Value, made)}
 		}
 		name += " := "
 		if d.Type != nil {
-			name = "var " + v.Name() + " " + p.Text(d.Type) + " = "
+			name = "var " + s.v.Name() + " " + p.Text(d.Type) + " = "
 		}
-		return []mutate.Edit{p.Delete(decl), before(p, labelOf(p, loop), name+made)}
+		return []mutate.Edit{p.Delete(s.decl), insertBefore(p, labelOf(p, s.loop), name+made)}
 	}
 	// A nil slice gets its room in front of the loop if at least one element certainly comes.
-	if every && b.positive {
-		return []mutate.Edit{before(p, labelOf(p, loop), fmt.Sprintf("%s = make(%s, 0, %s)", name, typ, b.text))}
+	text := fmt.Sprintf("%s = make(%s, 0, %s)", name, s.typ, s.bound.text)
+	if s.every && s.bound.positive {
+		return []mutate.Edit{insertBefore(p, labelOf(p, s.loop), text)}
 	}
-	if every {
-		return []mutate.Edit{
-			before(p, labelOf(p, loop), fmt.Sprintf("if %s > 0 {\n%s = make(%s, 0, %s)\n}", b.text, name, typ, b.text)),
-		}
+	if s.every {
+		text = fmt.Sprintf("if %s > 0 {\n%s\n}", s.bound.text, text)
+		return []mutate.Edit{insertBefore(p, labelOf(p, s.loop), text)}
 	}
 	// Otherwise it stays nil until the first append.
 	var edits []mutate.Edit
-	for _, s := range at {
-		edits = append(edits,
-			before(p, s,
-				fmt.Sprintf("if %s == nil {\n%s = make(%s, 0, %s) // stays nil when nothing is kept\n}", name, name,
-					typ, b.text)))
+	text = fmt.Sprintf("if %s == nil {\n%s // stays nil when nothing is kept\n}", name, text)
+	for _, st := range s.at {
+		edits = append(edits, insertBefore(p, st, text))
 	}
 	return edits
 }

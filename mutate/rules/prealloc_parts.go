@@ -22,7 +22,7 @@ func partsSites(p *mutate.Pass) []mutate.Site {
 		}
 		base, room := partsOf(p, call)
 		// With one part only, the first append makes room enough.
-		if base == nil || strings.Count(room, "len(") < 2 || redefined(p, call, "len") || redefined(p, call, "make") {
+		if base == nil || strings.Count(room, "len(") < 2 || redefinesAny(p, call, "len", "make") {
 			continue
 		}
 		_, typ := emptyValue(p, facts.Declaration{Value: base})

@@ -94,41 +94,6 @@ func findRangeIndex(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// elementSize returns the size of a type, or 0 if it depends on a type argument.
-func elementSize(t types.Type) int64 {
-	if mentionsTypeParam(t) {
-		return 0
-	}
-	return types.SizesFor("gc", "amd64").Sizeof(t)
-}
-
-// mentionsTypeParam reports whether the size of a type depends on a type parameter.
-func mentionsTypeParam(t types.Type) bool {
-	switch t := types.Unalias(t).(type) {
-	// Of a reference type the size is known, whatever it refers to.
-	case *types.TypeParam:
-		return true
-	case *types.Slice, *types.Map, *types.Pointer, *types.Chan, *types.Signature:
-		return false
-	case *types.Array:
-		return mentionsTypeParam(t.Elem())
-	case *types.Named:
-		for a := range t.TypeArgs().Types() {
-			if mentionsTypeParam(a) {
-				return true
-			}
-		}
-		return false
-	case *types.Struct:
-		for f := range t.Fields() {
-			if mentionsTypeParam(f.Type()) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // fieldReadsOnly reports whether code uses v only to read fields of basic or reference type, and
 // never whole, assigned, or by address.
 func fieldReadsOnly(p *mutate.Pass, v *types.Var, body ast.Node) bool {
@@ -157,7 +122,7 @@ func fieldReadsOnly(p *mutate.Pass, v *types.Var, body ast.Node) bool {
 func mayReplaceMemory(p *mutate.Pass, body ast.Node, seq *types.Var) bool {
 	return !facts.ChangesOnly(p, body, func(l ast.Expr) bool { return facts.MapElement(p, l) },
 		func(call *ast.CallExpr) bool {
-			_, grown, ok := appends(p, p.Parent(call))
+			_, grown, ok := appendsTo(p, p.Parent(call))
 			return ok && grown == call && facts.GrowsAnother(p, call, seq)
 		})
 }

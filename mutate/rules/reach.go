@@ -7,4 +7,4 @@ import (
 	"github.com/beagle-go/beagle/mutate/facts"
 )
 
-func reached(p *mutate.Pass) map[*ast.FuncDecl]bool { return facts.Reached.Of(p) }
+func reachedFuncs(p *mutate.Pass) map[*ast.FuncDecl]bool { return facts.Reached.Of(p) }

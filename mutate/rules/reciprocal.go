@@ -40,7 +40,7 @@ func findReciprocal(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for s := range mutate.Nodes[ast.Stmt](p, nil) {
 		body := loopBody(s)
-		if body == nil || labelled(p, s) {
+		if body == nil || isLabelled(p, s) {
 			continue
 		}
 		// The reciprocal is computed in front of the loop, where a declaration needs room.
@@ -106,7 +106,7 @@ func %[2]s(x, d %[4]s, recip uint64) %[4]s {
 	return %[4]s(%[5]s)
 }`, of, name, what, typ, result, body)
 	return site(b, p.Text(b)+" in a loop", append(edits,
-		before(p, loop, fmt.Sprintf("%s := %s(uint32(%s))", recip, of, p.Text(b.Y))),
+		insertBefore(p, loop, fmt.Sprintf("%s := %s(uint32(%s))", recip, of, p.Text(b.Y))),
 		p.Replace(b, fmt.Sprintf("%s(%s, %s, %s)", name, p.Text(b.X), p.Text(b.Y), recip)),
 		p.Declare(loop, decl))...)
 }

@@ -81,7 +81,7 @@ func recurOf(p *mutate.Pass, fn *ast.FuncDecl) (*recur, error) {
 	}
 	n, out := sig.Params().At(0), sig.Results().At(0)
 	// n may not change: the step and the base cases speak of the same number.
-	if !isInteger(n.Type()) || !isInteger(out.Type()) || unnamed(n) || out.Name() != "" || p.Assigned(n, fn.Body) {
+	if !isInteger(n.Type()) || !isInteger(out.Type()) || isUnnamed(n) || out.Name() != "" || p.Assigned(n, fn.Body) {
 		return nil, errors.New("not a function from integers to integers")
 	}
 	// A loop up to the largest number of a small type would never end.
@@ -287,7 +287,7 @@ func (r *recur) iteration(p *mutate.Pass) string {
 	// There is one variable for each value that the step reads back.
 	var from, to []string
 	for i, name := range names {
-		from = append(from, typed(r.result, valueText(r.base[i])))
+		from = append(from, literalOf(r.result, valueText(r.base[i])))
 		to = append(to, name)
 	}
 	// Each variable takes the value of the next one, and the last one the new value.
@@ -298,12 +298,12 @@ func (r *recur) iteration(p *mutate.Pass) string {
 	if r.usesN || !p.GoAtLeast(22) {
 		index = p.Fresh("i", "k")
 		loop = fmt.Sprintf("for %s := %s; %s <= %s; %s++ {", index,
-			typed(types.TypeString(r.n.Type(), types.RelativeTo(p.Pkg)), strconv.FormatInt(r.from, 10)), index,
+			literalOf(types.TypeString(r.n.Type(), types.RelativeTo(p.Pkg)), strconv.FormatInt(r.from, 10)), index,
 			r.n.Name(), index)
 	}
 	to[len(to)-1] = r.stepWith(p, func(k int64) string { return names[int64(len(names))-k] }, index)
 	return fmt.Sprintf("// From below: each value needs only the %s before it.\n%s := %s\n%s\n%s = %s\n}\nreturn %s",
-		number(len(names)), strings.Join(names, ", "), strings.Join(from, ", "), loop, strings.Join(names, ", "),
+		numberWord(len(names)), strings.Join(names, ", "), strings.Join(from, ", "), loop, strings.Join(names, ", "),
 		strings.Join(to, ", "), names[len(names)-1])
 }
 
@@ -325,15 +325,7 @@ func (r *recur) stepWith(p *mutate.Pass, earlier func(k int64) string, index str
 	})
 }
 
-// typed writes an integer of a type.
-func typed(typ, value string) string {
-	if typ == "int" {
-		return value
-	}
-	return typ + "(" + value + ")"
-}
-
-func number(n int) string {
+func numberWord(n int) string {
 	return []string{"none", "one", "two", "three", "four"}[n]
 }
 
@@ -354,7 +346,7 @@ func (r *recur) doubling(p *mutate.Pass) (string, []mutate.Edit) {
 	n := r.n.Name()
 	a, b, c, d, i := p.Fresh("a"), p.Fresh("b"), p.Fresh("c"), p.Fresh("d"), p.Fresh("i")
 	return strings.NewReplacer("<a>", a, "<b>", b, "<c>", c, "<d>", d, "<i>", i, "<n>", n, "<bits>", bits, "<0>",
-		typed(r.result, "0"), "<1>", typed(r.result, "1")).Replace(
+		literalOf(r.result, "0"), "<1>", literalOf(r.result, "1")).Replace(
 		`// Fast doubling: F(2k) = F(k)·(2F(k+1) − F(k)) and F(2k+1) = F(k)² + F(k+1)²,
 // taking the bits of <n> from the top.
 <a>, <b> := <0>, <1> // F(k), F(k+1)

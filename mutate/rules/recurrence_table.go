@@ -80,7 +80,7 @@ var %s = func() [%d]%s {
 // the look-up.
 func (r *recur) allBits(p *mutate.Pass) string {
 	return strings.NewReplacer("<a>", p.Fresh("a"), "<b>", p.Fresh("b"), "<bit>", p.Fresh("bit"), "<n>", r.n.Name(),
-		"<0>", typed(r.result, "0"), "<1>", typed(r.result, "1")).Replace(
+		"<0>", literalOf(r.result, "0"), "<1>", literalOf(r.result, "1")).Replace(
 		`// Fast doubling: F(2k) = F(k)·(2F(k+1) − F(k)) and F(2k+1) = F(k)² + F(k+1)².
 <a>, <b> := <0>, <1> // F(k), F(k+1)
 for <bit> := uint64(1) << 63; <bit> > 0; <bit> >>= 1 {

@@ -90,7 +90,7 @@ func (b *dfaBuilder) row(set []uint32) (row [128]int, err error) {
 		from := []uint32{uint32(b.prog.Start)}
 		for _, pc := range set {
 			inst := &b.prog.Inst[pc]
-			if consumes(inst) && inst.MatchRune(rune(c)) {
+			if consumesRune(inst) && inst.MatchRune(rune(c)) {
 				from = append(from, inst.Out)
 			}
 		}
@@ -102,7 +102,7 @@ func (b *dfaBuilder) row(set []uint32) (row [128]int, err error) {
 	return row, nil
 }
 
-func consumes(i *syntax.Inst) bool {
+func consumesRune(i *syntax.Inst) bool {
 	switch i.Op {
 	case syntax.InstRune, syntax.InstRune1, syntax.InstRuneAny, syntax.InstRuneAnyNotNL:
 		return true

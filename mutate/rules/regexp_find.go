@@ -167,7 +167,7 @@ func rewriteRegexpFind(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.
 		return w.text()
 	}
 	// The finder serves all methods of one pattern, so it is declared once.
-	find, edits := helper(p, s.Node, declare, base+"Find", base+"FindMatch")
+	find, edits := helperNamed(p, s.Node, declare, base+"Find", base+"FindMatch")
 	name := p.Fresh(base+wrapperNames[site.method], base+site.method)
 	edits = append(edits, p.Declare(s.Node, site.wrapper(name, find)))
 	// Each call goes to the wrapper. The replacement is a part of it, unless it is a function.

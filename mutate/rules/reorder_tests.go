@@ -37,7 +37,7 @@ type testChain struct {
 // findReorder looks for chains of && and || whose tests may change places, with a better order.
 func findReorder(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	used := reached(p)
+	used := reachedFuncs(p)
 	for e := range mutate.Nodes[*ast.BinaryExpr](p, nil) {
 		// Take the whole chain of one operator, in code that runs.
 		if e.Op != token.LAND && e.Op != token.LOR || !used[p.FuncOf(e)] {
@@ -52,7 +52,7 @@ func findReorder(p *mutate.Pass) []mutate.Site {
 		if len(ops) < 2 || len(ops) > 6 || isRange(p, e, ops) || !allPure(p, ops) {
 			continue
 		}
-		if c := better(p, e, ops); c != nil {
+		if c := betterOrder(p, e, ops); c != nil {
 			sites = append(sites, mutate.Site{Node: e, Label: "tests " + p.Text(e), Data: c})
 		}
 	}
@@ -79,11 +79,11 @@ func isRange(p *mutate.Pass, e *ast.BinaryExpr, ops []ast.Expr) bool {
 	return true
 }
 
-// better returns the order that a reason supports, or nil if that is the present one. If all tests
-// are of one byte and the corpus has its values, the reason is how often each test decides.
+// betterOrder returns the order that a reason supports, or nil if that is the present one. If all
+// tests are of one byte and the corpus has its values, the reason is how often each test decides.
 // Otherwise it is what each test costs.
-func better(p *mutate.Pass, e *ast.BinaryExpr, ops []ast.Expr) *testChain {
-	if decides := shares(p, e.Op, ops); decides != nil {
+func betterOrder(p *mutate.Pass, e *ast.BinaryExpr, ops []ast.Expr) *testChain {
+	if decides := decidedShares(p, e.Op, ops); decides != nil {
 		// A few calls more or less are no reason: the corpus is a sample.
 		const clearly = 0.05
 		if best := slices.Max(decides); best < decides[0]+clearly {
@@ -126,9 +126,9 @@ func sortedBy(ops []ast.Expr, less func(i, j int) bool) []ast.Expr {
 	return out
 }
 
-// shares returns how many of the corpus's bytes each test decides a chain for, or nil if that is
-// unknown.
-func shares(p *mutate.Pass, op token.Token, ops []ast.Expr) []float64 {
+// decidedShares returns how many of the corpus's bytes each test decides a chain for, or nil if
+// that is unknown.
+func decidedShares(p *mutate.Pass, op token.Token, ops []ast.Expr) []float64 {
 	bytes := byteShares(p)
 	if bytes == nil {
 		return nil
@@ -192,15 +192,6 @@ func allPure(p *mutate.Pass, list []ast.Expr) bool {
 // reorderParams offers one order only: any other is a step that the search can do without.
 func reorderParams(_ *mutate.Pass, s mutate.Site) []mutate.Param {
 	return []mutate.Param{{Label: s.Data.(*testChain).label}}
-}
-
-func callsFunction(p *mutate.Pass, e ast.Expr) bool {
-	for call := range mutate.Nodes[*ast.CallExpr](p, e) {
-		if _, isLen := p.IsBuiltin(call, "len"); !isLen && !p.Info.Types[call.Fun].IsType() {
-			return true
-		}
-	}
-	return false
 }
 
 func rewriteReorder(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {

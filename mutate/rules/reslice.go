@@ -99,9 +99,9 @@ func alwaysRead(p *mutate.Pass, e ast.Expr, body *ast.BlockStmt) bool {
 	for _, s := range body.List {
 		if facts.Inside(e, s) {
 			if f, ok := s.(*ast.IfStmt); ok {
-				return f.Init == nil && facts.Inside(e, f.Cond) && !conditional(p, e, s)
+				return f.Init == nil && facts.Inside(e, f.Cond) && !mayBeSkipped(p, e, s)
 			}
-			return simple(s) && !conditional(p, e, s)
+			return isPlainStmt(s) && !mayBeSkipped(p, e, s)
 		}
 	}
 	return false
@@ -132,7 +132,7 @@ func resliceEdits(p *mutate.Pass, l *mutate.ElementLoop, b *types.Var) []mutate.
 		cut = fmt.Sprintf("%s[:len(%s)]", b.Name(), l.Seq.Name())
 	}
 	edits := []mutate.Edit{
-		before(p, labelOf(p, l.Stmt),
+		insertBefore(p, labelOf(p, l.Stmt),
 			fmt.Sprintf("%s := %s // as long as %s: no bounds check in the loop", name, cut, l.Seq.Name())),
 	}
 	for _, id := range p.Uses(b, l.Body) {

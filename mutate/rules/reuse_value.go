@@ -52,7 +52,7 @@ func findReuseValue(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		// Find where else it is computed before anything changes it.
-		again := evaluations(p, e, list[at:])
+		again := sameEvaluations(p, e, list[at:])
 		for _, a := range again {
 			done[a] = true
 		}
@@ -104,9 +104,9 @@ func isCheap(p *mutate.Pass, fn *types.Func) bool {
 	return returns
 }
 
-// evaluations returns e and the same expressions in a list that begins with the statement around
-// e, as far as they have its value.
-func evaluations(p *mutate.Pass, e ast.Expr, list []ast.Stmt) (out []ast.Expr) {
+// sameEvaluations returns e and the same expressions in a list that begins with the statement
+// around e, as far as they have its value.
+func sameEvaluations(p *mutate.Pass, e ast.Expr, list []ast.Stmt) (out []ast.Expr) {
 	for _, s := range list {
 		if !facts.SameValue(p, e, s) {
 			break
@@ -122,7 +122,7 @@ func evaluations(p *mutate.Pass, e ast.Expr, list []ast.Stmt) (out []ast.Expr) {
 
 func reuseSite(p *mutate.Pass, e ast.Expr, s ast.Stmt, again []ast.Expr) mutate.Site {
 	name := p.Fresh(reusedNames(p, e)...)
-	edits := []mutate.Edit{before(p, s, name+" := "+p.Text(e))}
+	edits := []mutate.Edit{insertBefore(p, s, name+" := "+p.Text(e))}
 	// The first value may have a name already, if it means the same at all places.
 	if d, ok := facts.Declares(p, s); ok && d.Value == e && facts.Single.Of(p)[d.Var].Var == d.Var &&
 		types.Identical(d.Var.Type(), p.Info.TypeOf(e)) && !slices.ContainsFunc(again[1:], func(a ast.Expr) bool {

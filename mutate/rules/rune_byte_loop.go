@@ -95,5 +95,5 @@ func steadyText(p *mutate.Pass, r *ast.RangeStmt) (name string, edits []mutate.E
 		return "", nil, false
 	}
 	name = p.Fresh("text", "characters")
-	return name, []mutate.Edit{before(p, labelOf(p, r), name+" := "+p.Text(r.X))}, true
+	return name, []mutate.Edit{insertBefore(p, labelOf(p, r), name+" := "+p.Text(r.X))}, true
 }

@@ -36,7 +36,7 @@ func runeCallSites(p *mutate.Pass) []mutate.Site {
 	groups, order := map[string][]*runeCall{}, []string{}
 	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
 		c, ok := runeCallOf(p, call)
-		if !ok || !hot(p, call) || asksASCII(p, call) {
+		if !ok || !takesTime(p, call) || asksASCII(p, call) {
 			continue
 		}
 		if groups[c.key] == nil {
@@ -109,7 +109,7 @@ func runeCallOf(p *mutate.Pass, call *ast.CallExpr) (*runeCall, bool) {
 	c.key = key.String()
 	// A table is worth its room only if the function does some work, and legal only if nothing else
 	// has a part in the result.
-	return c, c.rune != nil && worksLong(p, fn, 0) && closed(p, fn, 0)
+	return c, c.rune != nil && worksLong(p, fn, 0) && dependsOnArguments(p, fn, 0)
 }
 
 // tableValue reports whether a type is a plain value of which 128 are small.
@@ -143,13 +143,13 @@ func worksLong(p *mutate.Pass, fn *ast.FuncDecl, depth int) bool {
 	return false
 }
 
-// closed reports whether a function depends on its arguments, and on what they share with
-// variables that nothing changes, only. It may panic: the table would as the program starts, which
-// every check sees.
-func closed(p *mutate.Pass, fn *ast.FuncDecl, depth int) bool {
+// dependsOnArguments reports whether a function depends on its arguments, and on what they share
+// with variables that nothing changes, only. It may panic: the table would as the program starts,
+// which every check sees.
+func dependsOnArguments(p *mutate.Pass, fn *ast.FuncDecl, depth int) bool {
 	// The depth bounds the walk through callees. A function that writes has an effect that the
 	// table would leave out.
-	if fn.Body == nil || depth > 3 || recursive(p, fn) || p.Effects(fn.Body).Writes {
+	if fn.Body == nil || depth > 3 || callsItself(p, fn) || p.Effects(fn.Body).Writes {
 		return false
 	}
 	// Reject whatever reaches other memory: pointers, channels, closures, addresses, methods.
@@ -180,7 +180,7 @@ func closed(p *mutate.Pass, fn *ast.FuncDecl, depth int) bool {
 				continue
 			}
 			next := p.Decl(p.Callee(n))
-			if next != nil && !closed(p, next, depth+1) || next == nil && p.Effects(n).Writes {
+			if next != nil && !dependsOnArguments(p, next, depth+1) || next == nil && p.Effects(n).Writes {
 				return false
 			}
 		}

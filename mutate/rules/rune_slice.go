@@ -36,7 +36,7 @@ var runeSlice = &mutate.Mutator{
 func findRuneSlice(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for r := range mutate.Nodes[*ast.RangeStmt](p, nil) {
-		from, ok := converts(p, r.X, "[]rune")
+		from, ok := convertsTo(p, r.X, "[]rune")
 		// Without an index the loop over the text is the same. With one, the index must count
 		// runes, not bytes. Since Go 1.22 each iteration has a variable of its own; before, nobody
 		// may keep it.
@@ -48,7 +48,7 @@ func findRuneSlice(p *mutate.Pass) []mutate.Site {
 		}
 	}
 	for ix := range mutate.Nodes[*ast.IndexExpr](p, nil) {
-		from, ok := converts(p, ix.X, "[]rune")
+		from, ok := convertsTo(p, ix.X, "[]rune")
 		if ok && p.IsInt(ix.Index, 0) && p.FuncOf(ix) != nil && !p.Changes(ix) && !assignedTo(p, ix) {
 			sites = append(sites, site(ix, p.Text(ix), firstRune(p, ix, from)...))
 		}
@@ -59,7 +59,7 @@ func findRuneSlice(p *mutate.Pass) []mutate.Site {
 		if !ok || d.Value == nil {
 			continue
 		}
-		if from, ok := converts(p, d.Value, "[]rune"); ok && facts.Stable(p, from, p.FuncOf(d.Stmt).Body) {
+		if from, ok := convertsTo(p, d.Value, "[]rune"); ok && facts.Stable(p, from, p.FuncOf(d.Stmt).Body) {
 			if edits := onlyRanged(p, d, from); edits != nil {
 				sites = append(sites, site(d.Stmt, d.Name.Name+" := "+p.Text(d.Value), edits...))
 			}
@@ -83,7 +83,7 @@ func outlivesIteration(p *mutate.Pass, key ast.Expr) bool {
 func onlyRanged(p *mutate.Pass, d facts.Declaration, from ast.Expr) []mutate.Edit {
 	// The variable disappears, so every use must have another form: a loop over the runes, or their
 	// number.
-	uses, ok := reads(p, d.Var, p.FuncOf(d.Stmt))
+	uses, ok := readsOf(p, d.Var, p.FuncOf(d.Stmt))
 	if !ok || len(uses) == 0 {
 		return nil
 	}
@@ -168,7 +168,7 @@ func rangeRunes(p *mutate.Pass, s ast.Stmt, from ast.Expr) []mutate.Edit {
 	// Each element that was read by index is the loop's variable. A copy of it under the same name
 	// would be declared as itself.
 	for _, e := range l.Elems {
-		if lhs, rhs, ok := assigned(asStmt(p.Parent(e)), token.DEFINE); ok && rhs == ast.Expr(e) &&
+		if lhs, rhs, ok := splitAssign(asStmt(p.Parent(e)), token.DEFINE); ok && rhs == ast.Expr(e) &&
 			p.Text(lhs) == name {
 			return nil
 		}
@@ -185,7 +185,7 @@ func countedRunes(p *mutate.Pass, r *ast.RangeStmt, from ast.Expr) []mutate.Edit
 		value = "_, " + p.Text(r.Value) + " := range"
 	}
 	return []mutate.Edit{
-		before(p, labelOf(p, r), n+" := -1 // counts the runes"),
+		insertBefore(p, labelOf(p, r), n+" := -1 // counts the runes"),
 		p.Span(r.Pos(), r.Body.Lbrace+1,
 			fmt.Sprintf("for %s %s {\n%s++\n%s := %s", value, p.Text(from), n, p.Text(r.Key), n)),
 	}
@@ -193,7 +193,7 @@ func countedRunes(p *mutate.Pass, r *ast.RangeStmt, from ast.Expr) []mutate.Edit
 
 // firstRune decodes the first rune only.
 func firstRune(p *mutate.Pass, ix *ast.IndexExpr, from ast.Expr) []mutate.Edit {
-	name, edits := helper(p, ix, func(name string) string {
+	name, edits := helperNamed(p, ix, func(name string) string {
 		return fmt.Sprintf(`// %s returns the first rune of s, and panics if there is none.
 func %s(s string) rune {
 	_ = s[0]

@@ -46,7 +46,7 @@ func findRuneTable(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
 		// Fewer than two comparisons are as fast as a load.
-		if fn == p.Func || !isPredicate(p, fn) || comparisons(p, fn) < 2 || recursive(p, fn) {
+		if fn == p.Func || !isPredicate(p, fn) || countComparisons(p, fn) < 2 || callsItself(p, fn) {
 			continue
 		}
 		v := p.Info.Defs[fn.Name].(*types.Func).Signature().Params().At(0)
@@ -90,7 +90,7 @@ func runeTableEdits(p *mutate.Pass, fn *ast.FuncDecl, t types.Type) []mutate.Edi
 			continue
 		}
 		// A byte has a cheaper table.
-		if _, arg := predicateCall(p, call); arg == nil && hot(p, call) {
+		if _, arg := predicateCall(p, call); arg == nil && takesTime(p, call) {
 			edits = append(edits, p.Replace(call.Fun, name))
 		}
 	}

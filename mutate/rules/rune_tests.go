@@ -27,7 +27,7 @@ type runeTest struct {
 // that hold the answer to one.
 func runeTests(p *mutate.Pass) []*runeTest {
 	var out []*runeTest
-	own := reached(p)
+	own := reachedFuncs(p)
 	for _, d := range p.File.Decls {
 		fn, ok := d.(*ast.FuncDecl)
 		if !ok || fn.Body == nil || !own[fn] || jumpsAbout(p, fn) {
@@ -36,7 +36,7 @@ func runeTests(p *mutate.Pass) []*runeTest {
 		// Take the largest test that can be answered by a table, and do not look inside.
 		ast.Inspect(fn.Body, func(n ast.Node) bool {
 			e, ok := n.(*ast.BinaryExpr)
-			if !ok || !p.InLoop(e) && (fn != p.Func || !hot(p, e)) {
+			if !ok || !p.InLoop(e) && (fn != p.Func || !takesTime(p, e)) {
 				return true
 			}
 			t := &runeTest{expr: e}
@@ -189,9 +189,9 @@ func usedBeside(p *mutate.Pass, fn ast.Node, v *types.Var, tests ...*runeTest) b
 	})
 }
 
-// alone finds the declarations that only these tests use, and the tests inside such a declaration.
-// Each of these leaves its declaration to the other tests.
-func alone(p *mutate.Pass, tests []*runeTest) (unused []ast.Stmt, within map[*runeTest]bool) {
+// usedByTests finds the declarations that only these tests use, and the tests inside such a
+// declaration. Each of these leaves its declaration to the other tests.
+func usedByTests(p *mutate.Pass, tests []*runeTest) (unused []ast.Stmt, within map[*runeTest]bool) {
 	within = map[*runeTest]bool{}
 	for _, t := range tests {
 		for v, decl := range t.answers {
@@ -258,7 +258,7 @@ func runeTestSites(p *mutate.Pass) []mutate.Site {
 	tests := runeTests(p)
 	// Some tests lie inside of others, and some declarations are used by several tests only. alone
 	// finds both.
-	unused, within := alone(p, tests)
+	unused, within := usedByTests(p, tests)
 	for _, t := range tests {
 		edits, name := t.edits(p, used)
 		if !within[t] {

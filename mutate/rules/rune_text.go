@@ -31,5 +31,5 @@ var runeText = example.Rule{
 		Before: func(c byte) string { return string(c) },
 		After:  func(c byte) string { return kit.RuneText(rune(c)) },
 	}},
-	Guard: func(m *example.Match) bool { return !m.IsConstant("c") && hot(m.Pass, m.Region()) },
+	Guard: func(m *example.Match) bool { return !m.IsConstant("c") && takesTime(m.Pass, m.Region()) },
 }.Mutator()

@@ -62,11 +62,11 @@ func (w *wideRune) behind() map[*types.Var]truth {
 	if !w.left {
 		ends = append(ends, w.known)
 	}
-	return common(ends...)
+	return agreement(ends...)
 }
 
-// common returns what all of some states agree on.
-func common(states ...map[*types.Var]truth) map[*types.Var]truth {
+// agreement returns what all of some states agree on.
+func agreement(states ...map[*types.Var]truth) map[*types.Var]truth {
 	out := map[*types.Var]truth{}
 	for i, state := range states {
 		if i == 0 {
@@ -216,7 +216,7 @@ func (w *wideRune) branch(s *ast.IfStmt) (effect, bool) {
 	case elseLeft:
 		w.known = behind
 	case !thenLeft:
-		w.known = common(behind, w.known)
+		w.known = agreement(behind, w.known)
 	}
 	return w.under(value, max(then, otherwise), s.Cond), thenLeft && elseLeft
 }
@@ -332,7 +332,7 @@ func (w *wideRune) arm(list []ast.Stmt) effect {
 		return does // a continue would skip the code after the switch
 	}
 	if !w.left {
-		before = common(before, w.known)
+		before = agreement(before, w.known)
 	}
 	w.known, w.left = before, false
 	return e

@@ -72,7 +72,7 @@ func findShortSort(p *mutate.Pass) []mutate.Site {
 func parseShortSort(p *mutate.Pass, stmt *ast.ExprStmt) *shortList {
 	call, ok := stmt.X.(*ast.CallExpr)
 	_, at := p.Siblings(stmt)
-	if !ok || at < 0 || labelled(p, stmt) || !canDeclare(p, stmt) || redefined(p, stmt, "len") {
+	if !ok || at < 0 || isLabelled(p, stmt) || !canDeclare(p, stmt) || isRedefined(p, stmt, "len") {
 		return nil
 	}
 	s := &shortList{stmt: stmt, call: call, most: insertionSorted}
@@ -92,7 +92,7 @@ func parseShortSort(p *mutate.Pass, stmt *ast.ExprStmt) *shortList {
 	// The list and the order are evaluated once in the original, and must not be nil.
 	switch {
 	case sorts && len(call.Args) == 1:
-		s.list, s.reversed = unreversed(p, call.Args[0])
+		s.list, s.reversed = withoutReverse(p, call.Args[0])
 		ok = sortedDirectly(p, p.Info.TypeOf(s.list))
 	case (indexes || s.elements) && len(call.Args) == 2:
 		s.list, s.order = call.Args[0], call.Args[1]
@@ -106,8 +106,8 @@ func parseShortSort(p *mutate.Pass, stmt *ast.ExprStmt) *shortList {
 	return s
 }
 
-// unreversed takes calls of sort.Reverse away. reversed says that an odd number was there.
-func unreversed(p *mutate.Pass, e ast.Expr) (list ast.Expr, reversed bool) {
+// withoutReverse takes calls of sort.Reverse away. reversed says that an odd number was there.
+func withoutReverse(p *mutate.Pass, e ast.Expr) (list ast.Expr, reversed bool) {
 	for {
 		e = ast.Unparen(e)
 		call, ok := p.IsCall(e, "sort", "Reverse")
@@ -170,7 +170,7 @@ func (s *shortList) rewrite(p *mutate.Pass) ([]mutate.Edit, error) {
 		return names[e]
 	}
 	list := p.Text(s.list)
-	if !keepsValue(p, s.list, s.order) {
+	if !keepsValueInSort(p, s.list, s.order) {
 		list = bind(s.list, "list", "sorted")
 	}
 	// The comparison is less(j, j-1), and its arguments are swapped for a reversed list.
@@ -213,9 +213,9 @@ for %[5]s := %[4]s; %[5]s > 0 && %[6]s; %[5]s-- {
 }`, n, length, s.most, i, j, less, swap, long))}, nil
 }
 
-// keepsValue reports whether an expression is a local variable that no function sets, so that it
-// keeps its value while order and the methods of its type run.
-func keepsValue(p *mutate.Pass, e, order ast.Expr) bool {
+// keepsValueInSort reports whether an expression is a local variable that no function sets, so that
+// it keeps its value while order and the methods of its type run.
+func keepsValueInSort(p *mutate.Pass, e, order ast.Expr) bool {
 	v := p.Var(e)
 	// Code with a pointer to the variable may set it, and so may the order.
 	if !facts.IsLocal(p, v) || facts.Pointed(p, v) || order != nil && p.Assigned(v, order) {

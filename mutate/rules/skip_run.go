@@ -66,7 +66,7 @@ func findSkipRun(p *mutate.Pass) []mutate.Site {
 		}
 		// An arm that does the same once as for a whole run lets the run be skipped.
 		test, body, last := acceptingArm(p, l)
-		if test == nil || !idempotent(p, l, body, last) || hasLoop(p, f.Body) {
+		if test == nil || !isIdempotent(p, l, body, last) || hasLoop(p, f.Body) {
 			continue
 		}
 		if len(body) == 0 {
@@ -150,9 +150,9 @@ func isElementOf(p *mutate.Pass, l *mutate.CountedLoop, e ast.Expr) bool {
 	return v != nil && v == elementCopy(p, l, l.Stmt.Body.List[0])
 }
 
-// idempotent reports whether running the arm for a run of bytes equals running it once: it only
+// isIdempotent reports whether running the arm for a run of bytes equals running it once: it only
 // assigns constants to variables, and the iteration ends with it.
-func idempotent(p *mutate.Pass, l *mutate.CountedLoop, body []ast.Stmt, last bool) bool {
+func isIdempotent(p *mutate.Pass, l *mutate.CountedLoop, body []ast.Stmt, last bool) bool {
 	if len(body) == 0 {
 		return false
 	}
@@ -193,7 +193,7 @@ func rewriteSkipRun(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate
 	operand := mustTest(p, site.test).operand
 	for j := range k {
 		elem := fmt.Sprintf("%s[%s+%d]", seq, i, j+1)
-		tests = append(tests, parenthesised(p, site.test, token.LAND, func(n ast.Node) (string, bool) {
+		tests = append(tests, asOperandOf(p, site.test, token.LAND, func(n ast.Node) (string, bool) {
 			if x, ok := n.(ast.Expr); ok && p.Same(x, operand) {
 				return elem, true
 			}

@@ -24,10 +24,10 @@ var sortExtreme = example.Rule{
 	Go:     21,
 	Source: sortExtremeSource,
 	Pairs: []example.Pair{
-		{Before: leastOfCopy[int], After: least[int]},
-		{Before: greatestOfCopy[string], After: greatest[string]},
-		{Before: leastOfOwn[int], After: least[int], Spent: []string{"v"}},
-		{Before: greatestOfOwn[string], After: greatest[string], Spent: []string{"v"}},
+		{Before: leastOfCopy[int], After: leastOf[int]},
+		{Before: greatestOfCopy[string], After: greatestOf[string]},
+		{Before: leastOfOwn[int], After: leastOf[int], Spent: []string{"v"}},
+		{Before: greatestOfOwn[string], After: greatestOf[string], Spent: []string{"v"}},
 	},
 	Label: func(m *example.Match) string { return "sort of " + m.Pass.Text(m.Expr("v")) },
 }.Mutator()
@@ -55,5 +55,5 @@ func greatestOfOwn[T kit.Exact](v []T) T {
 	return v[len(v)-1]
 }
 
-func least[T kit.Exact](v []T) T    { return slices.Min(v) }
-func greatest[T kit.Exact](v []T) T { return slices.Max(v) }
+func leastOf[T kit.Exact](v []T) T    { return slices.Min(v) }
+func greatestOf[T kit.Exact](v []T) T { return slices.Max(v) }

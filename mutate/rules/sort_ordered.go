@@ -40,12 +40,12 @@ func findSortOrdered(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for stmt := range mutate.Nodes[*ast.ExprStmt](p, nil) {
 		call, ok := p.IsCall(stmt.X, "sort", "Sort", "Stable")
-		if _, at := p.Siblings(stmt); !ok || at < 0 || len(call.Args) != 1 || labelled(p, stmt) || !p.GoAtLeast(21) {
+		if _, at := p.Siblings(stmt); !ok || at < 0 || len(call.Args) != 1 || isLabelled(p, stmt) || !p.GoAtLeast(21) {
 			continue
 		}
 		s := &orderedSort{stmt: stmt}
 		// The list may be reversed by sort.Reverse, and its type may reverse once more.
-		list, reversed := unreversed(p, call.Args[0])
+		list, reversed := withoutReverse(p, call.Args[0])
 		down, ok := ownOrder(p, p.Info.TypeOf(list))
 		s.down = down != reversed
 		// Descending order needs a second statement, and NaN makes floats special in both a stable
@@ -123,7 +123,7 @@ func listMethodOf(p *mutate.Pass, t *types.Named, name string) *listMethod {
 	// Its body must be a single statement, in source that can be read.
 	q, decl := p.Body(fn)
 	if decl == nil || decl.Body == nil || len(decl.Body.List) != 1 || len(decl.Recv.List[0].Names) != 1 ||
-		redefined(q, decl, "len") {
+		isRedefined(q, decl, "len") {
 		return nil
 	}
 	// Receiver and parameters are kept by what they stand for.
@@ -190,7 +190,7 @@ func (m *listMethod) element(e ast.Expr) *types.Var {
 func (s *orderedSort) rewrite(p *mutate.Pass) ([]mutate.Edit, error) {
 	list, before := p.Text(s.list), ""
 	// Descending, the list is named twice, so it must be the same both times.
-	if s.down && !keepsValue(p, s.list, nil) {
+	if s.down && !keepsValueInSort(p, s.list, nil) {
 		name := p.Fresh("list", "sorted")
 		list, before = name, name+" := "+list+"\n"
 	}

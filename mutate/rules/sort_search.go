@@ -23,9 +23,9 @@ var sortSearch = example.Rule{
 	Gain:   4,
 	Source: sortSearchSource,
 	Pairs: []example.Pair{
-		{Before: sortedSearch[int], After: search[int], Spent: []string{"list"}},
-		{Before: sortedTest[int], After: test[int], Spent: []string{"list"}},
-		{Before: sortedAbsence[string], After: absence[string], Spent: []string{"list"}},
+		{Before: sortedSearch[int], After: unsortedSearch[int], Spent: []string{"list"}},
+		{Before: sortedTest[int], After: unsortedTest[int], Spent: []string{"list"}},
+		{Before: sortedAbsence[string], After: unsortedAbsence[string], Spent: []string{"list"}},
 	},
 	Label: func(m *example.Match) string { return "sort of " + m.Pass.Text(m.Expr("list")) + " for one search" },
 }.Mutator()
@@ -36,7 +36,7 @@ func sortedSearch[T kit.Exact](list []T, x T) bool {
 	return found
 }
 
-func search[T kit.Exact](list []T, x T) bool {
+func unsortedSearch[T kit.Exact](list []T, x T) bool {
 	found := slices.Contains(list, x)
 	return found
 }
@@ -48,7 +48,7 @@ func sortedTest[T kit.Exact](list []T, x T, then func()) {
 	}
 }
 
-func test[T kit.Exact](list []T, x T, then func()) {
+func unsortedTest[T kit.Exact](list []T, x T, then func()) {
 	if slices.Contains(list, x) {
 		then()
 	}
@@ -61,7 +61,7 @@ func sortedAbsence[T kit.Exact](list []T, x T, then func()) {
 	}
 }
 
-func absence[T kit.Exact](list []T, x T, then func()) {
+func unsortedAbsence[T kit.Exact](list []T, x T, then func()) {
 	if !slices.Contains(list, x) {
 		then()
 	}

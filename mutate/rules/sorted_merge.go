@@ -57,13 +57,13 @@ func findSortedMerge(p *mutate.Pass) []mutate.Site {
 	a, b := sig.Params().At(0), sig.Params().At(1)
 	s, ok := a.Type().Underlying().(*types.Slice)
 	if !ok || !types.Identical(a.Type(), b.Type()) || !types.Identical(a.Type(), sig.Results().At(0).Type()) ||
-		unnamed(a) || unnamed(b) {
+		isUnnamed(a) || isUnnamed(b) {
 		return nil
 	}
 	// The elements must be integers or strings, whose equal values cannot be told apart: then any
 	// merge has the result of any sort.
 	elem, ok := s.Elem().Underlying().(*types.Basic)
-	if !ok || elem.Info()&(types.IsInteger|types.IsString) == 0 || !sorts(p, fn) || guarded(fn) {
+	if !ok || elem.Info()&(types.IsInteger|types.IsString) == 0 || !callsSort(p, fn) || hasFastPath(fn) {
 		return nil
 	}
 	// The guess is worth a candidate only for lists that are mostly sorted, and that the target
@@ -78,13 +78,11 @@ func findSortedMerge(p *mutate.Pass) []mutate.Site {
 		return nil
 	}
 	return []mutate.Site{{Node: fn.Body, Label: "body of " + fn.Name.Name, Data: mergeSite{
-		a: a.Name(), b: b.Name(), slice: slice, item: item, dedup: dedups(p, fn),
+		a: a.Name(), b: b.Name(), slice: slice, item: item, dedup: dropsDuplicates(p, fn),
 	}}}
 }
 
-func unnamed(v *types.Var) bool { return v.Name() == "" || v.Name() == "_" }
-
-func sorts(p *mutate.Pass, fn *ast.FuncDecl) bool {
+func callsSort(p *mutate.Pass, fn *ast.FuncDecl) bool {
 	for call := range mutate.Nodes[*ast.CallExpr](p, fn.Body) {
 		if _, ok := p.IsCall(call, "sort", "Strings", "Ints", "Slice", "SliceStable", "Sort", "Stable"); ok {
 			return true
@@ -96,9 +94,9 @@ func sorts(p *mutate.Pass, fn *ast.FuncDecl) bool {
 	return false
 }
 
-// dedups looks for signs that the code drops duplicates: Compact, a map, or a test of two elements
-// for equality.
-func dedups(p *mutate.Pass, fn *ast.FuncDecl) bool {
+// dropsDuplicates looks for signs that the code drops duplicates: Compact, a map, or a test of two
+// elements for equality.
+func dropsDuplicates(p *mutate.Pass, fn *ast.FuncDecl) bool {
 	for e := range mutate.Nodes[ast.Expr](p, fn.Body) {
 		if _, ok := p.IsCall(e, "slices", "Compact", "CompactFunc", "Contains"); ok {
 			return true
@@ -117,8 +115,8 @@ func dedups(p *mutate.Pass, fn *ast.FuncDecl) bool {
 	return false
 }
 
-// guarded recognises a fast path in front.
-func guarded(fn *ast.FuncDecl) bool {
+// hasFastPath recognises a fast path in front.
+func hasFastPath(fn *ast.FuncDecl) bool {
 	// The fast path may be there from an earlier rewrite, or from the author.
 	s, ok := fn.Body.List[0].(*ast.IfStmt)
 	if !ok || len(s.Body.List) != 1 {

@@ -49,13 +49,13 @@ func findFuncParams(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		// In the helper itself, the copy would call the original again.
-		if around := p.FuncOf(call); around == nil || around == helper || recursive(p, helper) {
+		if around := p.FuncOf(call); around == nil || around == helper || callsItself(p, helper) {
 			continue
 		}
 		// The parameter may only be called: passed on, the function would be needed as a value.
 		for i, arg := range call.Args {
 			v := paramAt(p, helper, i)
-			if v == nil || !onlyCalled(p, v, helper) || !isKnownFunc(p, arg) || hides(p, helper, v, arg) {
+			if v == nil || !onlyCalled(p, v, helper) || !isKnownFunc(p, arg) || hidesFunction(p, helper, v, arg) {
 				continue
 			}
 			label := fmt.Sprintf("%s with %s", helper.Name.Name, oneLine(p.Text(arg)))
@@ -68,14 +68,6 @@ func findFuncParams(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-func oneLine(s string) string {
-	line, _, more := strings.Cut(s, "\n")
-	if more {
-		line += " ..."
-	}
-	return line
-}
-
 // paramAt returns the i-th parameter, if it is a function and not variadic.
 func paramAt(p *mutate.Pass, fn *ast.FuncDecl, i int) *types.Var {
 	sig := p.Info.Defs[fn.Name].Type().(*types.Signature)
@@ -83,7 +75,7 @@ func paramAt(p *mutate.Pass, fn *ast.FuncDecl, i int) *types.Var {
 		return nil
 	}
 	v := sig.Params().At(i)
-	if _, ok := v.Type().Underlying().(*types.Signature); !ok || unnamed(v) {
+	if _, ok := v.Type().Underlying().(*types.Signature); !ok || isUnnamed(v) {
 		return nil
 	}
 	return v
@@ -102,9 +94,9 @@ func onlyCalled(p *mutate.Pass, v *types.Var, fn *ast.FuncDecl) bool {
 	return len(uses) > 0
 }
 
-// hides reports whether a helper declares the name of a function anew, other than for the parameter
-// that goes.
-func hides(p *mutate.Pass, helper *ast.FuncDecl, param *types.Var, fn ast.Expr) bool {
+// hidesFunction reports whether a helper declares the name of a function anew, other than for the
+// parameter that goes.
+func hidesFunction(p *mutate.Pass, helper *ast.FuncDecl, param *types.Var, fn ast.Expr) bool {
 	name := ast.Unparen(fn)
 	if sel, ok := name.(*ast.SelectorExpr); ok {
 		name = sel.X
@@ -132,12 +124,12 @@ func isKnownFunc(p *mutate.Pass, e ast.Expr) bool {
 		fn, ok := p.Info.Uses[e.Sel].(*types.Func)
 		return ok && fn.Signature().Recv() == nil && fn.Signature().TypeParams().Len() == 0
 	case *ast.FuncLit:
-		return !captures(p, e) && !namesLocal(p, e)
+		return !capturesVariable(p, e) && !namesLocal(p, e)
 	}
 	return false
 }
 
-func captures(p *mutate.Pass, lit *ast.FuncLit) bool {
+func capturesVariable(p *mutate.Pass, lit *ast.FuncLit) bool {
 	for id := range mutate.Nodes[*ast.Ident](p, lit) {
 		v, ok := p.Info.Uses[id].(*types.Var)
 		if ok && !v.IsField() && !p.IsGlobal(v) && (v.Pos() < lit.Pos() || v.Pos() > lit.End()) {
@@ -178,7 +170,7 @@ func rewriteFuncParam(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.E
 		results = " " + p.Text(r)
 	}
 	decl = fmt.Sprintf("// %s is %s with %s for %s.\nfunc %s(%s)%s %s",
-		name, site.helper.Name.Name, callee, site.param.Name(), name, without(p, site), results, body) + decl
+		name, site.helper.Name.Name, callee, site.param.Name(), name, otherParameters(p, site), results, body) + decl
 	edits := []mutate.Edit{p.Declare(site.helper, decl)}
 	// Redirect every call of the helper with the same function, and drop that argument.
 	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
@@ -198,8 +190,8 @@ func rewriteFuncParam(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.E
 	return edits, nil
 }
 
-// without writes the helper's parameters, apart from the fixed one.
-func without(p *mutate.Pass, s funcParamSite) string {
+// otherParameters writes the helper's parameters, apart from the fixed one.
+func otherParameters(p *mutate.Pass, s funcParamSite) string {
 	var out []string
 	for _, f := range s.helper.Type.Params.List {
 		var names []string

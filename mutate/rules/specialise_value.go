@@ -53,13 +53,13 @@ func findSpecialiseValue(p *mutate.Pass) []mutate.Site {
 	fn := p.Func
 	// The copy needs a plain signature. A recursive one would be entered through the test again at
 	// each level.
-	if fn.Body == nil || len(fn.Body.List) == 0 || !plainSignature(fn) || recursive(p, fn) ||
-		mentions(p, fn, "recover") {
+	if fn.Body == nil || len(fn.Body.List) == 0 || !plainSignature(fn) || callsItself(p, fn) ||
+		usesNameOrLabel(p, fn, "recover") {
 		return nil
 	}
 	var sites []mutate.Site
 	// The parameter must keep its value, and must not be tested first by the function itself.
-	for i, v := range parameters(p, fn) {
+	for i, v := range parametersOf(p, fn) {
 		if i >= len(p.Facets.Params) || len(p.Facets.Params[i].Top) == 0 || len(p.Uses(v, fn.Body)) == 0 ||
 			p.Assigned(v, fn.Body) || testedFirst(p, fn, v) {
 			continue
@@ -75,18 +75,6 @@ func findSpecialiseValue(p *mutate.Pass) []mutate.Site {
 		}
 	}
 	return sites
-}
-
-// parameters lists the parameters of a function without a receiver.
-func parameters(p *mutate.Pass, fn *ast.FuncDecl) []*types.Var {
-	var out []*types.Var
-	for _, f := range fn.Type.Params.List {
-		for _, id := range f.Names {
-			v, _ := p.Info.Defs[id].(*types.Var)
-			out = append(out, v)
-		}
-	}
-	return out
 }
 
 // hotConstant reads an integer or boolean, perhaps in a conversion, as a constant of the

@@ -52,19 +52,12 @@ func findSplice(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
 		for _, s := range leadingCalls(p, list[i]) {
-			if hot(p, s.call) && !inFuncLit(p, s.call) && splicable(p, s) {
+			if takesTime(p, s.call) && !inFuncLit(p, s.call) && canSplice(p, s) {
 				sites = append(sites, mutate.Site{Node: s.call, Label: "call of " + s.fn.Name.Name, Data: s})
 			}
 		}
 	}
 	return sites
-}
-
-// hot reports whether code may take a share of the time that is worth a rewrite: it runs in a loop,
-// the profile shows it, or there is no profile, so that not even the target has a share.
-// Initialisers of the package's variables take none.
-func hot(p *mutate.Pass, n ast.Node) bool {
-	return p.FuncOf(n) != nil && (p.InLoop(n) || p.Weight(n) >= 0.02 || p.Weight(p.Func) == 0)
 }
 
 // leadingCalls finds the calls of helpers that a statement evaluates before all else that matters:
@@ -127,7 +120,7 @@ func leadingOf(p *mutate.Pass, list []ast.Expr) []*ast.CallExpr {
 		if e == nil {
 			return nil
 		}
-		if calls := leadingIn(p, ast.Unparen(e)); len(calls) > 0 || !unmoved(p, e) {
+		if calls := leadingIn(p, ast.Unparen(e)); len(calls) > 0 || !keepsValueOver(p, e) {
 			return calls
 		}
 	}
@@ -144,7 +137,7 @@ func leadingIn(p *mutate.Pass, e ast.Expr) []*ast.CallExpr {
 			// A method's receiver is evaluated first. If it could change with the arguments, only
 			// the call as a whole may move.
 			sel, method := ast.Unparen(e.Fun).(*ast.SelectorExpr)
-			if method && p.Info.Selections[sel] != nil && !unmoved(p, sel.X) {
+			if method && p.Info.Selections[sel] != nil && !keepsValueOver(p, sel.X) {
 				return []*ast.CallExpr{e}
 			}
 			return append(leadingOf(p, e.Args), e)
@@ -170,9 +163,9 @@ func leadingIn(p *mutate.Pass, e ast.Expr) []*ast.CallExpr {
 	return nil
 }
 
-// unmoved reports whether an operand has the same value before and after a call of a helper: it is
-// a constant, or a local variable that no other function can reach.
-func unmoved(p *mutate.Pass, e ast.Expr) bool {
+// keepsValueOver reports whether an operand has the same value before and after a call of a helper:
+// it is a constant, or a local variable that no other function can reach.
+func keepsValueOver(p *mutate.Pass, e ast.Expr) bool {
 	if tv := p.Info.Types[e]; tv.Value != nil || tv.IsNil() || tv.IsType() {
 		return true
 	}
@@ -188,14 +181,15 @@ const (
 	splicedLines      = 60
 )
 
-// splicable reports whether the helper's statements can stand in the caller.
-func splicable(p *mutate.Pass, s *splice) bool {
+// canSplice reports whether the helper's statements can stand in the caller.
+func canSplice(p *mutate.Pass, s *splice) bool {
 	caller := p.FuncOf(s.call)
 	// What changes its meaning in another function, or would be too much text there, stays a call.
-	if s.fn == caller || s.fn.Recv != nil || s.fn.Body == nil || s.fn.Type.TypeParams != nil || recursive(p, s.fn) ||
-		hasDefer(p, s.fn.Body) || labelled(p, s.fn.Body) || lines(p, s.fn) > splicedLines ||
+	if s.fn == caller || s.fn.Recv != nil || s.fn.Body == nil || s.fn.Type.TypeParams != nil || callsItself(p, s.fn) ||
+		hasDefer(p, s.fn.Body) || isLabelled(p, s.fn.Body) || lineCount(p, s.fn) > splicedLines ||
 		// A small one the compiler inlines itself.
-		size(p, s.fn.Body) < inlinedByCompiler || mentions(p, s.fn, "recover") || len(s.fn.Body.List) == 0 {
+		inlineCost(p, s.fn.Body) < inlinedByCompiler || usesNameOrLabel(p, s.fn, "recover") ||
+		len(s.fn.Body.List) == 0 {
 		return false
 	}
 	sig := p.Info.Defs[s.fn.Name].(*types.Func).Signature()
@@ -207,8 +201,8 @@ func splicable(p *mutate.Pass, s *splice) bool {
 	return !freeNamesHidden(p, s.fn, s.stmt)
 }
 
-// size is about what the compiler counts for the inlining of a body.
-func size(p *mutate.Pass, body *ast.BlockStmt) int {
+// inlineCost is about what the compiler counts for the inlining of a body.
+func inlineCost(p *mutate.Pass, body *ast.BlockStmt) int {
 	n := 0
 	ast.Inspect(body, func(node ast.Node) bool {
 		switch node := node.(type) {

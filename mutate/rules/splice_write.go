@@ -86,7 +86,7 @@ func (w *splicer) edits() ([]mutate.Edit, error) {
 	case w.replaced():
 		return []mutate.Edit{p.Replace(w.stmt, strings.TrimSpace(block))}, nil
 	}
-	return []mutate.Edit{before(p, w.stmt, block), p.Replace(w.call, names[0])}, nil
+	return []mutate.Edit{insertBefore(p, w.stmt, block), p.Replace(w.call, names[0])}, nil
 }
 
 // tail reports whether the statement returns what the helper returns, so that its returns are the
@@ -171,7 +171,7 @@ func (w *splicer) values(ret *ast.ReturnStmt) string {
 		unnamed := w.names != nil && i < len(w.names) && w.names[i] == "_"
 		// nil has no type of its own, so that it can't be assigned to the blank name.
 		if t, ok := facts.TypeText(w.p, w.sig.Results().At(i).Type()); ok && unnamed && w.p.Info.Types[e].IsNil() {
-			text = converted(t, text)
+			text = convertedTo(t, text)
 		}
 		wanted = wanted || !unnamed || !w.p.Pure(e) || w.needs(e)
 		out = append(out, text)
@@ -294,7 +294,7 @@ func (w *splicer) bindings() string {
 		value := w.p.Text(a)
 		if !types.Identical(w.p.Info.TypeOf(a), v.Type()) || w.p.Info.Types[a].Value != nil {
 			if t, ok := facts.TypeText(w.p, v.Type()); ok {
-				value = converted(t, value)
+				value = convertedTo(t, value)
 			}
 		}
 		fresh = fresh || name != "_"
@@ -312,7 +312,7 @@ func (w *splicer) bindings() string {
 	return strings.Join(left, ", ") + op + strings.Join(right, ", ") + "\n"
 }
 
-func converted(t, value string) string {
+func convertedTo(t, value string) string {
 	if strings.ContainsAny(t[:1], "*<(") || strings.HasPrefix(t, "func") || strings.HasPrefix(t, "chan") {
 		t = "(" + t + ")"
 	}
@@ -417,12 +417,12 @@ func (w *splicer) readFirst(v *types.Var) bool {
 	root := ast.Node(first)
 	if i, ok := first.(*ast.IfStmt); ok && i.Init == nil {
 		root = i.Cond
-	} else if !simple(first) {
+	} else if !isPlainStmt(first) {
 		return false
 	}
 	pure := !slices.ContainsFunc(w.call.Args, func(a ast.Expr) bool { return w.p.Effects(a).Writes })
 	return pure && slices.ContainsFunc(w.p.Uses(v, root), func(id *ast.Ident) bool {
-		return !conditional(w.p, id, first)
+		return !mayBeSkipped(w.p, id, first)
 	})
 }
 

@@ -24,13 +24,13 @@ var splitFirst = example.Rule{
 	Pairs: []example.Pair{
 		{Before: firstPart, After: cutFirst, Choice: "cut", Also: []example.Way{{Choice: "index", After: firstByByte}},
 			When: isByteSeparator, Go: 18},
-		{Before: firstPart, After: cutFirst, Choice: "cut", When: separates, Go: 18},
+		{Before: firstPart, After: cutFirst, Choice: "cut", When: hasSeparator, Go: 18},
 		{Before: firstPart, After: firstByByte, Choice: "index", When: isByteSeparator},
-		{Before: firstPart, After: firstByText, Choice: "index", When: separates},
-		{Before: usePart, After: cutFirst, Choice: "cut", When: separates, Go: 18},
+		{Before: firstPart, After: firstByText, Choice: "index", When: hasSeparator},
+		{Before: usePart, After: cutFirst, Choice: "cut", When: hasSeparator, Go: 18},
 		{Before: usePart, After: firstByByte, Choice: "index", When: isByteSeparator},
-		{Before: usePart, After: firstByText, Choice: "index", When: separates},
-		{Before: countParts, After: countSeparators, Choice: "count", When: separates},
+		{Before: usePart, After: firstByText, Choice: "index", When: hasSeparator},
+		{Before: countParts, After: countSeparators, Choice: "count", When: hasSeparator},
 	},
 	Label: func(m *example.Match) string {
 		if m.Calls() == "Count" {
@@ -41,7 +41,7 @@ var splitFirst = example.Rule{
 }.Mutator()
 
 func isByteSeparator(sep string) bool { return len(sep) == 1 }
-func separates(sep string) bool       { return sep != "" }
+func hasSeparator(sep string) bool    { return sep != "" }
 
 func firstPart(s, sep string) string {
 	head := strings.Split(s, sep)[0]

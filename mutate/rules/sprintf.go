@@ -71,7 +71,7 @@ func findSprintf(p *mutate.Pass) []mutate.Site {
 		}
 		switch {
 		case print, println:
-			f.pieces = listed(p, args, println)
+			f.pieces = listedPieces(p, args, println)
 		case printf:
 			f.pieces = parseFormat(p, args)
 		case errorf:
@@ -86,7 +86,7 @@ func findSprintf(p *mutate.Pass) []mutate.Site {
 			f.pieces = parseFormat(p, args[1:])
 		}
 		// A value may go straight into a text or a writer that takes it next.
-		if len(f.pieces) > 0 && hot(p, call) && f.plain(p) {
+		if len(f.pieces) > 0 && takesTime(p, call) && f.plain(p) {
 			if f.kind == "value" {
 				f.findSink(p)
 			}
@@ -100,9 +100,9 @@ func findSprintf(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// listed are the pieces of Sprint, which puts a space between two operands neither of which is a
-// string, or of Sprintln, which puts one between all of them and ends the line.
-func listed(p *mutate.Pass, args []ast.Expr, line bool) []piece {
+// listedPieces are the pieces of Sprint, which puts a space between two operands neither of which
+// is a string, or of Sprintln, which puts one between all of them and ends the line.
+func listedPieces(p *mutate.Pass, args []ast.Expr, line bool) []piece {
 	var out []piece
 	isString := func(e ast.Expr) bool {
 		b, ok := p.Info.TypeOf(e).Underlying().(*types.Basic)
@@ -228,7 +228,7 @@ func (f *formatSite) findSink(p *mutate.Pass) {
 		return
 	}
 	// The appended text must not read the list that it is appended to.
-	if v, call, ok := appends(p, p.Parent(up)); ok && call == up && up.Ellipsis.IsValid() && len(up.Args) == 2 &&
+	if v, call, ok := appendsTo(p, p.Parent(up)); ok && call == up && up.Ellipsis.IsValid() && len(up.Args) == 2 &&
 		!f.mentions(p, v) {
 		f.node, f.kind, f.sink = p.Parent(up), "append", v.Name()
 	}
@@ -297,7 +297,7 @@ func (f *formatSite) rewrite(p *mutate.Pass, c mutate.Param) ([]mutate.Edit, err
 		lines := fmt.Sprintf("var %s [%d]byte // holds most results without an allocation\n%s := %s\n", array, size,
 			buf, appendForm(p, array+"[:0]", f.pieces[0]))
 		rest := &formatSite{pieces: f.pieces[1:]}
-		return f.edits(p, before(p, s, lines+rest.appendLines(p, buf)), p.Replace(f.call, "string("+buf+")")), nil
+		return f.edits(p, insertBefore(p, s, lines+rest.appendLines(p, buf)), p.Replace(f.call, "string("+buf+")")), nil
 	}
 	return f.edits(p, p.Replace(f.call, f.concat(p))), nil
 }
@@ -345,7 +345,7 @@ func (f *formatSite) bindsTighter(p *mutate.Pass) bool {
 // edits adds the helper and the imports that the new text needs.
 func (f *formatSite) edits(p *mutate.Pass, edits ...mutate.Edit) []mutate.Edit {
 	if slices.ContainsFunc(edits, func(e mutate.Edit) bool { return strings.Contains(e.New, zeroPadded+"(") }) {
-		name, more := helper(p, p.FuncOf(f.call), zeroPaddedText, zeroPadded)
+		name, more := helperNamed(p, p.FuncOf(f.call), zeroPaddedText, zeroPadded)
 		for i := range edits {
 			edits[i].New = strings.ReplaceAll(edits[i].New, zeroPadded+"(", name+"(")
 		}

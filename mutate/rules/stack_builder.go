@@ -131,21 +131,21 @@ func (s *roomSite) collect(p *mutate.Pass) bool {
 func (s *roomSite) write(p *mutate.Pass, use *roomUse, method string, call *ast.CallExpr) bool {
 	switch method {
 	case "WriteByte":
-		use.text = "%[1]s = append(%[1]s, " + escaped(p.Text(call.Args[0])) + ")"
+		use.text = "%[1]s = append(%[1]s, " + escapeFormat(p.Text(call.Args[0])) + ")"
 	case "WriteString", "Write":
-		use.text = "%[1]s = append(%[1]s, " + escaped(p.Text(call.Args[0])) + "...)"
+		use.text = "%[1]s = append(%[1]s, " + escapeFormat(p.Text(call.Args[0])) + "...)"
 	case "WriteRune":
-		use.text = "%[1]s = utf8.AppendRune(%[1]s, " + escaped(p.Text(call.Args[0])) + ")"
+		use.text = "%[1]s = utf8.AppendRune(%[1]s, " + escapeFormat(p.Text(call.Args[0])) + ")"
 	// A cut is written relative to the end, since the length of the text is what it names.
 	case "Truncate":
 		less, ok := s.cut(p, call.Args[0])
 		if ok && !s.holds(p, call, less) {
-			use.text = "if len(%[1]s) < " + escaped(p.Text(less)) +
+			use.text = "if len(%[1]s) < " + escapeFormat(p.Text(less)) +
 				" {\npanic(\"bytes.Buffer: truncation out of range\")\n}\n"
-			ok = !redefined(p, call, "panic")
+			ok = !isRedefined(p, call, "panic")
 		}
 		if ok {
-			use.text += "%[1]s = %[1]s[:len(%[1]s)-" + escaped(p.Text(less)) + "]"
+			use.text += "%[1]s = %[1]s[:len(%[1]s)-" + escapeFormat(p.Text(less)) + "]"
 		}
 		return ok
 	case "Reset":
@@ -239,20 +239,17 @@ func (s *roomSite) printed(p *mutate.Pass, id *ast.Ident) (roomUse, bool) {
 	}
 	// io.WriteString appends the text; the functions of fmt append what they would print.
 	if _, writes := p.IsCall(call, "io", "WriteString"); writes {
-		return roomUse{node: stmt, text: "%[1]s = append(%[1]s, " + escaped(p.Text(call.Args[1])) + "...)"}, true
+		return roomUse{node: stmt, text: "%[1]s = append(%[1]s, " + escapeFormat(p.Text(call.Args[1])) + "...)"}, true
 	}
 	for from, to := range map[string]string{"Fprintf": "Appendf", "Fprint": "Append", "Fprintln": "Appendln"} {
 		if _, prints := p.IsCall(call, "fmt", from); prints && len(call.Args) > 1 {
 			pkg := strings.TrimSuffix(p.Text(call.Fun), from)
-			rest := escaped(p.Between(call.Args[1].Pos(), call.Rparen))
+			rest := escapeFormat(p.Between(call.Args[1].Pos(), call.Rparen))
 			return roomUse{node: stmt, text: "%[1]s = " + pkg + to + "(%[1]s, " + rest + ")"}, true
 		}
 	}
 	return roomUse{}, false
 }
-
-// escaped makes a text safe for a format.
-func escaped(text string) string { return strings.ReplaceAll(text, "%", "%%") }
 
 // rewriteStackBuilder declares a slice on an array in the builder's place, and rewrites the uses.
 func rewriteStackBuilder(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mutate.Edit, error) {

@@ -70,7 +70,7 @@ func findStackKey(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		parts := keyParts(p, d.Value)
-		uses, ok := reads(p, d.Var, p.FuncOf(d.Stmt))
+		uses, ok := readsOf(p, d.Var, p.FuncOf(d.Stmt))
 		if len(parts) < 2 || !ok || !onlyLookups(p, uses) {
 			continue
 		}
@@ -148,7 +148,7 @@ func appendKeyPart(p *mutate.Pass, b string, q piece) string {
 		if _, itoa := p.IsCall(call, "strconv", "Itoa"); itoa {
 			return appendForm(p, b, piece{arg: call.Args[0], verb: 'd'})
 		}
-		if from, ok := converts(p, call, "string"); ok {
+		if from, ok := convertsTo(p, call, "string"); ok {
 			return "append(" + b + ", " + p.Text(from) + "...)"
 		}
 	}
@@ -174,8 +174,8 @@ func rewriteStackKey(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutat
 	text := strings.Join(lines, "\n")
 	// string(key) in a look-up makes no copy: the compiler knows that the map does not keep it.
 	if k.decl == nil {
-		return withImports(p, []mutate.Edit{before(p, k.stmt, text), p.Replace(k.expr, "string("+name+")")}, "strconv"),
-			nil
+		edits := []mutate.Edit{insertBefore(p, k.stmt, text), p.Replace(k.expr, "string("+name+")")}
+		return withImports(p, edits, "strconv"), nil
 	}
 	edits := []mutate.Edit{p.Replace(k.decl.Stmt, text)}
 	for _, id := range k.reads {

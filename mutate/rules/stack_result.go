@@ -45,7 +45,7 @@ func findStackResults(p *mutate.Pass) []mutate.Site {
 		for _, s := range emptySlices(p, list[i]) {
 			d := s.decl
 			kind, _ := emptyValue(p, d)
-			if kind == "" || !hot(p, list[i]) && p.FuncOf(list[i]) != p.Func || !growsOften(p, d) {
+			if kind == "" || !takesTime(p, list[i]) && p.FuncOf(list[i]) != p.Func || !growsOften(p, d) {
 				continue
 			}
 			// At each return the elements are copied to a slice of their own, which starts as the
@@ -67,7 +67,7 @@ func findStackResults(p *mutate.Pass) []mutate.Site {
 func growsOften(p *mutate.Pass, d facts.Declaration) bool {
 	n := 0
 	for as := range mutate.Nodes[*ast.AssignStmt](p, p.FuncOf(d.Stmt)) {
-		lhs, rhs, ok := assigned(as, assignTokens...)
+		lhs, rhs, ok := splitAssign(as, assignTokens...)
 		if !ok || p.Var(lhs) != d.Var {
 			continue
 		}
@@ -106,7 +106,7 @@ func returnsOf(p *mutate.Pass, d facts.Declaration, startsNil bool) []*ast.Ident
 		}
 		// Cut to nothing, a slice on an array is empty where nil was before.
 		_, cut := p.Parent(id).(*ast.SliceExpr)
-		if cut && startsNil || !harmless(p, d.Var, id) {
+		if cut && startsNil || !keepsNoMemory(p, d.Var, id) {
 			return nil
 		}
 	}
@@ -115,7 +115,7 @@ func returnsOf(p *mutate.Pass, d facts.Declaration, startsNil bool) []*ast.Ident
 
 // namedThere reports whether the element type has its name wherever the slice is a result.
 func (s *scratchSite) namedThere(p *mutate.Pass) bool {
-	if redefined(p, s.decl.Stmt, "append") {
+	if isRedefined(p, s.decl.Stmt, "append") {
 		return false
 	}
 	var declaration ast.Node = s.decl.Stmt

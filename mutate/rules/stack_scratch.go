@@ -108,7 +108,7 @@ func (s *scratchSite) empty(p *mutate.Pass) bool {
 	if !made {
 		kind, typ := emptyValue(p, s.decl)
 		s.elem = typ
-		return s.setElem() && kind != "" && grows(p, s.decl.Var)
+		return s.setElem() && kind != "" && isAppendedTo(p, s.decl.Var)
 	}
 	s.elem = p.Text(call.Args[0])
 	if !s.setElem() {
@@ -118,7 +118,7 @@ func (s *scratchSite) empty(p *mutate.Pass) bool {
 	// but not any more once it has grown.
 	for i, n := range call.Args[1:] {
 		room, constant := p.Int(n)
-		if i == 1 && constant && room < smallRoom && p.IsInt(call.Args[1], 0) && grows(p, s.decl.Var) {
+		if i == 1 && constant && room < smallRoom && p.IsInt(call.Args[1], 0) && isAppendedTo(p, s.decl.Var) {
 			continue // it is on the stack, and leaves it when the few elements are used up
 		}
 		if constant && !p.IsInt(n, 0) {
@@ -149,9 +149,9 @@ func (s *scratchSite) setElem() bool {
 	return s.size > 0 && s.size <= 64
 }
 
-func grows(p *mutate.Pass, v *types.Var) bool {
+func isAppendedTo(p *mutate.Pass, v *types.Var) bool {
 	for st := range mutate.Nodes[*ast.AssignStmt](p, p.FuncOf(useOf(p, v))) {
-		if w, _, ok := appends(p, st); ok && w == v {
+		if w, _, ok := appendsTo(p, st); ok && w == v {
 			return true
 		}
 	}
@@ -173,7 +173,7 @@ func staysHere(p *mutate.Pass, v *types.Var) bool {
 		return false
 	}
 	for _, id := range p.Uses(v, p.File) {
-		if !harmless(p, v, id) {
+		if !keepsNoMemory(p, v, id) {
 			return false
 		}
 	}
@@ -200,15 +200,15 @@ func cutsWithin(p *mutate.Pass, v *types.Var) bool {
 	return true
 }
 
-func harmless(p *mutate.Pass, v *types.Var, e ast.Expr) bool {
+func keepsNoMemory(p *mutate.Pass, v *types.Var, e ast.Expr) bool {
 	switch up := p.Parent(e).(type) {
 	case *ast.AssignStmt:
 		// An append to itself stays. Another variable may take the slice over, if it stays here as
 		// well.
-		if w, _, ok := appends(p, up); ok && w == v {
+		if w, _, ok := appendsTo(p, up); ok && w == v {
 			return true
 		}
-		lhs, rhs, ok := assigned(up, assignTokens...)
+		lhs, rhs, ok := splitAssign(up, assignTokens...)
 		if _, name := e.(*ast.Ident); ok && name && rhs == e && up.Tok == token.ASSIGN && p.Var(lhs) != v {
 			return takesOver(p, v, p.Var(lhs), up)
 		}
@@ -227,7 +227,7 @@ func harmless(p *mutate.Pass, v *types.Var, e ast.Expr) bool {
 	case *ast.RangeStmt:
 		return up.X == e
 	case *ast.SliceExpr:
-		return up.X == e && !up.Slice3 && harmless(p, v, up)
+		return up.X == e && !up.Slice3 && keepsNoMemory(p, v, up)
 	case *ast.CallExpr:
 		return harmlessCall(p, v, up, e)
 	}
@@ -255,7 +255,7 @@ func takesOver(p *mutate.Pass, v, to *types.Var, as *ast.AssignStmt) bool {
 		if p.Parent(id) == ast.Node(as) {
 			continue
 		}
-		if p.Changes(id) || !harmless(p, to, id) {
+		if p.Changes(id) || !keepsNoMemory(p, to, id) {
 			return false
 		}
 	}
@@ -269,7 +269,7 @@ func harmlessCall(p *mutate.Pass, v *types.Var, call *ast.CallExpr, e ast.Expr) 
 		return p.Basic(call) == types.String
 	}
 	// Appending to itself keeps its memory; appending its elements copies these.
-	if w, c, ok := appends(p, p.Parent(call)); ok && c == call && w == v {
+	if w, c, ok := appendsTo(p, p.Parent(call)); ok && c == call && w == v {
 		return call.Args[0] == e || call.Ellipsis.IsValid()
 	}
 	switch f := p.Callee(call).(type) {
@@ -302,7 +302,7 @@ func keepsNothing(p *mutate.Pass, f *types.Func, call *ast.CallExpr, v *types.Va
 		if !ok {
 			return false
 		}
-		lhs, rhs, ok := assigned(st, assignTokens...)
+		lhs, rhs, ok := splitAssign(st, assignTokens...)
 		return ok && rhs == ast.Expr(call) && p.Var(lhs) == v
 	}
 	// Sorts work in place and keep nothing.

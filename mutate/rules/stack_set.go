@@ -263,7 +263,7 @@ func (s *setSite) addedNext(p *mutate.Pass, st *ast.IfStmt, ix *ast.IndexExpr, p
 		next = st.Body.List[0]
 	}
 	// It must add the same key, whose value must not change between the two.
-	lhs, rhs, ok := assigned(orEmpty(next), token.ASSIGN)
+	lhs, rhs, ok := splitAssign(orEmpty(next), token.ASSIGN)
 	if !ok || !isMember(p, rhs) {
 		return nil
 	}

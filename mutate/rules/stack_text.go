@@ -6,7 +6,6 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
-	"strings"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
@@ -48,12 +47,12 @@ func findStackText(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for sum := range mutate.Nodes[*ast.BinaryExpr](p, nil) {
 		// Take whole sums of texts only, at least one part of which formats something.
-		if sum.Op != token.ADD || !isExactString(p, sum) || p.Info.Types[sum].Value != nil || !hot(p, sum) ||
+		if sum.Op != token.ADD || !isExactString(p, sum) || p.Info.Types[sum].Value != nil || !takesTime(p, sum) ||
 			partOfSum(p, sum) || redefinesAny(p, sum, "append", "byte", "int64", "make", "string") {
 			continue
 		}
 		s := &textSite{sum: sum, parts: joinedParts(p, sum)}
-		if !slices.ContainsFunc(s.parts, func(e ast.Expr) bool { return formats(p, e) != nil }) {
+		if !slices.ContainsFunc(s.parts, func(e ast.Expr) bool { return formatterOf(p, e) != nil }) {
 			continue
 		}
 		// The text can be put together in front of the statement, if no part has an effect and
@@ -139,8 +138,8 @@ var appenders = []appender{
 	{"fmt", "Sprintln", "fmt.Appendln(%s, %s)", 19},
 }
 
-// formats returns how what a call formats can be appended, or nil.
-func formats(p *mutate.Pass, e ast.Expr) *appender {
+// formatterOf returns how what a call formats can be appended, or nil.
+func formatterOf(p *mutate.Pass, e ast.Expr) *appender {
 	for i, a := range appenders {
 		call, ok := p.IsCall(e, a.pkg, a.name)
 		if !ok {
@@ -158,32 +157,6 @@ func formats(p *mutate.Pass, e ast.Expr) *appender {
 func severalValues(p *mutate.Pass, arg ast.Expr) bool {
 	_, several := p.Info.TypeOf(arg).(*types.Tuple)
 	return several
-}
-
-// appended writes a call that appends a part to a slice.
-func appended(p *mutate.Pass, slice string, part ast.Expr) string {
-	// A formatted part has a form that appends it without a text of its own.
-	if a := formats(p, part); a != nil {
-		call := ast.Unparen(part).(*ast.CallExpr)
-		form := a.form
-		if strings.HasPrefix(form, ".") {
-			form = escaped(p.Text(call.Fun.(*ast.SelectorExpr).X)) + form
-		}
-		return fmt.Sprintf(form, slice, p.Between(call.Args[0].Pos(), call.Rparen))
-	}
-	if s, ok := constString(p, part); ok && len(s) == 1 && s[0] < 0x80 {
-		return fmt.Sprintf("append(%s, %q)", slice, s[0])
-	}
-	// A conversion to a string is appended without the conversion.
-	if call, ok := part.(*ast.CallExpr); ok && len(call.Args) == 1 && p.Info.Types[call.Fun].IsType() {
-		switch arg := call.Args[0]; {
-		case (isBasic(p, arg, types.Int32) || isBasic(p, arg, types.UntypedRune)) && p.GoAtLeast(18):
-			return fmt.Sprintf("utf8.AppendRune(%s, %s)", slice, p.Text(arg))
-		case isByteSlice(p, arg):
-			part = arg
-		}
-	}
-	return fmt.Sprintf("append(%s, %s...)", slice, p.Text(part))
 }
 
 // textRooms are sizes that hold most texts: the inputs are parts of many.
@@ -204,17 +177,17 @@ func rewriteStackText(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]m
 	if s.front == nil {
 		text := fmt.Sprintf("make([]byte, 0, %d)", param.Value)
 		for _, part := range s.parts {
-			text = appended(p, text, part)
+			text = appendCall(p, text, part)
 		}
 		edits = []mutate.Edit{p.Replace(s.sum, "string("+text+")")}
 	} else {
 		room, name := p.Fresh("room", "space"), p.Fresh("text", "joined")
 		lines := fmt.Sprintf("var %s [%d]byte // holds most texts while they grow\n%s := %s\n", room, param.Value, name,
-			appended(p, room+"[:0]", s.parts[0]))
+			appendCall(p, room+"[:0]", s.parts[0]))
 		for _, part := range s.parts[1:] {
-			lines += fmt.Sprintf("%s = %s\n", name, appended(p, name, part))
+			lines += fmt.Sprintf("%s = %s\n", name, appendCall(p, name, part))
 		}
-		edits = []mutate.Edit{before(p, s.front, lines), p.Replace(s.sum, "string("+name+")")}
+		edits = []mutate.Edit{insertBefore(p, s.front, lines), p.Replace(s.sum, "string("+name+")")}
 	}
 	return withImports(p, edits, "encoding/hex", "fmt", "strconv", "unicode/utf8"), nil
 }

@@ -32,7 +32,7 @@ func findStaticError(p *mutate.Pass) []mutate.Site {
 	made := map[string][]*ast.CallExpr{}
 	var order []string
 	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
-		if text, ok := constantError(p, call); ok && p.FuncOf(call) != nil && hot(p, call) {
+		if text, ok := constantError(p, call); ok && p.FuncOf(call) != nil && takesTime(p, call) {
 			if _, plain := p.IsCall(call, "errors", "New"); !plain && p.FuncOf(call).Recv != nil {
 				// An initialiser may call a method through an interface before the variable is
 				// made; the compiler lays errors.New out in advance.
@@ -48,7 +48,7 @@ func findStaticError(p *mutate.Pass) []mutate.Site {
 		calls := made[text]
 		// All errors with one text share a variable, named after the function of the first.
 		fn := p.FuncOf(calls[0])
-		name := p.Fresh("err"+upperFirst(fn.Name.Name)+words(text), "err"+upperFirst(fn.Name.Name))
+		name := p.Fresh("err"+upperFirst(fn.Name.Name)+nameFrom(text), "err"+upperFirst(fn.Name.Name))
 		edits := []mutate.Edit{p.Declare(fn, "var "+name+" = "+p.Text(calls[0]))}
 		for _, call := range calls {
 			edits = append(edits, p.Replace(call, name))
@@ -77,8 +77,8 @@ func constantError(p *mutate.Pass, call *ast.CallExpr) (text string, ok bool) {
 	return text, ok && (plain || !strings.Contains(text, "%"))
 }
 
-// words are the first words of a text as a part of a name.
-func words(text string) string {
+// nameFrom are the first words of a text as a part of a name.
+func nameFrom(text string) string {
 	out := ""
 	for i, word := range strings.FieldsFunc(text, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')

@@ -34,7 +34,7 @@ func findStaticLiteral(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for lit := range mutate.Nodes[*ast.CompositeLit](p, nil) {
 		fn := p.FuncOf(lit)
-		if fn == nil || !hot(p, lit) || !constantLiteral(p, lit) || !manyElements(p, lit) ||
+		if fn == nil || !takesTime(p, lit) || !constantLiteral(p, lit) || !manyElements(p, lit) ||
 			isMapLiteral(p, lit) && reachedByMethod(p, fn) {
 			continue
 		}
@@ -53,7 +53,7 @@ func findStaticLiteral(p *mutate.Pass) []mutate.Site {
 			}
 			edits = append(edits, p.Delete(d.Stmt))
 		} else {
-			if !looks(p, lit) {
+			if !onlyReadsElements(p, lit) {
 				continue
 			}
 			name = p.Fresh(lowerFirst(fn.Name.Name)+"Values", lowerFirst(fn.Name.Name)+"List")
@@ -173,11 +173,11 @@ func constantElement(p *mutate.Pass, e ast.Expr) bool {
 // onlyLookedAt reports whether a function does nothing but read the elements of a variable.
 func onlyLookedAt(p *mutate.Pass, v *types.Var, fn *ast.FuncDecl) bool {
 	uses := p.Uses(v, fn)
-	return len(uses) > 0 && !slices.ContainsFunc(uses, func(id *ast.Ident) bool { return !looks(p, id) })
+	return len(uses) > 0 && !slices.ContainsFunc(uses, func(id *ast.Ident) bool { return !onlyReadsElements(p, id) })
 }
 
-// looks reports whether the code around a list or map only reads elements of it.
-func looks(p *mutate.Pass, e ast.Expr) bool {
+// onlyReadsElements reports whether the code around a list or map only reads elements of it.
+func onlyReadsElements(p *mutate.Pass, e ast.Expr) bool {
 	switch up := p.Parent(e).(type) {
 	case *ast.RangeStmt:
 		return up.X == e

@@ -38,7 +38,7 @@ func findStringMethods(p *mutate.Pass) []mutate.Site {
 		if _, prints := p.IsCall(call, "fmt", "Fprintf", "Appendf"); prints && len(args) > 1 {
 			formats, args = true, args[1:]
 		}
-		if !formats || call.Ellipsis.IsValid() || !hot(p, call) {
+		if !formats || call.Ellipsis.IsValid() || !takesTime(p, call) {
 			continue
 		}
 		var edits []mutate.Edit
@@ -80,7 +80,7 @@ func mayAskEarly(p *mutate.Pass, e ast.Expr, name string, args []ast.Expr) bool 
 // unmovedAll reports whether an expression only uses what no call of a function can change.
 func unmovedAll(p *mutate.Pass, e ast.Expr) bool {
 	for id := range mutate.Nodes[*ast.Ident](p, e) {
-		if v := p.Var(id); v != nil && !v.IsField() && !unmoved(p, id) {
+		if v := p.Var(id); v != nil && !v.IsField() && !keepsValueOver(p, id) {
 			return false
 		}
 	}

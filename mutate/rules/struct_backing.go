@@ -60,19 +60,19 @@ func findStructBacking(p *mutate.Pass) []mutate.Site {
 				continue
 			}
 			typ := p.Text(lit.Type)
-			name := p.Fresh(plural(typ), "structs")
+			name := p.Fresh(pluralOf(typ), "structs")
 			up := p.Parent(lit).(*ast.UnaryExpr)
 			// The literal becomes the address of the first element left, and the slice gets shorter
 			// after the statement. The elements are zero already, so an empty literal needs no
 			// assignment.
 			edits := []mutate.Edit{
-				before(p, labelOf(p, s),
+				insertBefore(p, labelOf(p, s),
 					fmt.Sprintf("%s := make([]%s, len(%s)) // all in one piece", name, typ, p.Text(l.Seq))),
 				p.Replace(up, "&"+name+"[0]"),
 				p.Insert(stmt.End(), fmt.Sprintf("\n%s = %s[1:]", name, name)),
 			}
 			if len(lit.Elts) > 0 {
-				edits = append(edits, before(p, stmt, fmt.Sprintf("%s[0] = %s", name, p.Text(lit))))
+				edits = append(edits, insertBefore(p, stmt, fmt.Sprintf("%s[0] = %s", name, p.Text(lit))))
 			}
 			sites = append(sites, site(lit, "structs "+typ+" of a loop", edits...))
 		}
@@ -121,7 +121,7 @@ func keptStruct(p *mutate.Pass, s ast.Stmt) *ast.CompositeLit {
 		}
 		return structLiteral(p, call.Args[1])
 	}
-	lhs, rhs, ok := assigned(s, token.ASSIGN)
+	lhs, rhs, ok := splitAssign(s, token.ASSIGN)
 	ix, index := lhs.(*ast.IndexExpr)
 	if !ok || !index || p.Effects(ix).Writes {
 		return nil
@@ -175,8 +175,8 @@ func knownOutside(p *mutate.Pass, typ ast.Expr, loop ast.Stmt) bool {
 	return true
 }
 
-// plural is a name for several values of a type.
-func plural(typ string) string {
+// pluralOf is a name for several values of a type.
+func pluralOf(typ string) string {
 	typ, _, _ = strings.Cut(typ, "[")
 	return lowerFirst(typ[strings.LastIndex(typ, ".")+1:]) + "s"
 }

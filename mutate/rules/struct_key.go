@@ -274,17 +274,17 @@ func piecesOf(p *mutate.Pass, key ast.Expr) []piece {
 // numberOf returns the integer that strconv writes in decimal, or the expression itself.
 func numberOf(p *mutate.Pass, e ast.Expr) ast.Expr {
 	if call, ok := p.IsCall(e, "strconv", "Itoa"); ok {
-		return narrow(p, call.Args[0])
+		return narrowKey(p, call.Args[0])
 	}
 	if call, ok := p.IsCall(e, "strconv", "FormatInt", "FormatUint"); ok && p.IsInt(call.Args[1], 10) {
-		return narrow(p, call.Args[0])
+		return narrowKey(p, call.Args[0])
 	}
 	return e
 }
 
-// narrow removes a conversion that loses nothing, because comparing and hashing a smaller key is
+// narrowKey removes a conversion that loses nothing, because comparing and hashing a smaller key is
 // faster.
-func narrow(p *mutate.Pass, e ast.Expr) ast.Expr {
+func narrowKey(p *mutate.Pass, e ast.Expr) ast.Expr {
 	call, ok := ast.Unparen(e).(*ast.CallExpr)
 	if !ok || len(call.Args) != 1 || !p.Info.Types[call.Fun].IsType() || p.Info.Types[call.Args[0]].Value != nil {
 		return e

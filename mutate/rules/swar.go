@@ -60,7 +60,7 @@ func findWordTests(p *mutate.Pass) []mutate.Site {
 	for s := range mutate.Nodes[ast.Stmt](p, nil) {
 		// The loop visits every byte, and leaves as soon as one is not accepted.
 		l, ok := p.Elements(s)
-		if !ok || !l.Plain || !innermost(l) || unrolledBefore(p, l) || !canDeclare(p, s) || !canStart(p, l) ||
+		if !ok || !l.Plain || !isInnermost(l) || unrolledBefore(p, l) || !canDeclare(p, s) || !canStart(p, l) ||
 			!hasWords(l.Seq.Type()) {
 			continue
 		}
@@ -137,7 +137,7 @@ func acceptedKind(bad [256]bool) *wordSite {
 
 func rewriteWordTest(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 	w := s.Data.(*wordSite)
-	if labelled(p, s.Node) {
+	if isLabelled(p, s.Node) {
 		return nil, errors.New("the loop has a label")
 	}
 	// The words are taken from the rest, which the loop shortens; the original loop takes what is
@@ -146,7 +146,7 @@ func rewriteWordTest(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Ed
 	load, edits := w.load(p, rest)
 	test := w.test(p, load, &edits)
 	text := fmt.Sprintf("%[1]s := %[2]s\nfor len(%[1]s) >= 8 {\n%[3]s {\n%[4]s\n}\n%[1]s = %[1]s[8:]\n}\n%[5]s",
-		rest, startOf(w.loop), test, p.BodyText(w.then), tail(p, w.loop, rest))
+		rest, startOf(w.loop), test, p.BodyText(w.then), remainderLoop(p, w.loop, rest))
 	return append(edits, p.Replace(s.Node, text)), nil
 }
 

@@ -90,7 +90,7 @@ func padEdits(p *mutate.Pass, v *types.Var, lit *ast.CompositeLit) []mutate.Edit
 		}
 		// Only an index without a mask, in a loop, is worth an edit.
 		if !masks && p.InLoop(ix) {
-			masked = append(masked, p.Replace(ix.Index, fmt.Sprintf("%s&%d", atom(p, ix.Index), padded-1)))
+			masked = append(masked, p.Replace(ix.Index, fmt.Sprintf("%s&%d", maskOperand(p, ix.Index), padded-1)))
 		}
 	}
 	if len(masked) == 0 {
@@ -173,8 +173,8 @@ func onlyByte(p *mutate.Pass, index ast.Expr) ast.Expr {
 	return operand
 }
 
-// atom returns the text of e as an operand of &.
-func atom(p *mutate.Pass, e ast.Expr) string {
+// maskOperand returns the text of e as an operand of &.
+func maskOperand(p *mutate.Pass, e ast.Expr) string {
 	if b, ok := ast.Unparen(e).(*ast.BinaryExpr); ok && b.Op.Precedence() < token.AND.Precedence() {
 		return "(" + p.Text(b) + ")"
 	}

@@ -55,7 +55,7 @@ func findTailLoop(p *mutate.Pass) []mutate.Site {
 // loops or labels around the calls. Its parameters are named and its results are not.
 func tailSafe(p *mutate.Pass, fn *ast.FuncDecl, calls []*ast.CallExpr) bool {
 	sig := p.Info.Defs[fn.Name].Type().(*types.Signature)
-	if sig.Variadic() || sig.Params().Len() == 0 || hasDefer(p, fn.Body) || labelled(p, fn.Body) {
+	if sig.Variadic() || sig.Params().Len() == 0 || hasDefer(p, fn.Body) || isLabelled(p, fn.Body) {
 		return false
 	}
 	for range mutate.Nodes[*ast.FuncLit](p, fn.Body) {
@@ -67,7 +67,7 @@ func tailSafe(p *mutate.Pass, fn *ast.FuncDecl, calls []*ast.CallExpr) bool {
 		}
 	}
 	for v := range sig.Params().Variables() {
-		if v.Name() == "" || v.Name() == "_" || addressTaken(p, v, fn.Body) || redeclared(p, v, fn.Body) {
+		if v.Name() == "" || v.Name() == "_" || addressTaken(p, v, fn.Body) || redeclaresName(p, v, fn.Body) {
 			return false
 		}
 	}
@@ -81,28 +81,9 @@ func tailSafe(p *mutate.Pass, fn *ast.FuncDecl, calls []*ast.CallExpr) bool {
 	return len(p.Uses(p.Info.Defs[fn.Name], fn.Body)) == len(calls)
 }
 
-func addressTaken(p *mutate.Pass, v *types.Var, n ast.Node) bool {
-	for sel := range mutate.Nodes[*ast.SelectorExpr](p, n) {
-		if p.PointerMethod(sel) && rootVar(p, sel.X) == v {
-			return true
-		}
-	}
-	for u := range mutate.Nodes[*ast.UnaryExpr](p, n) {
-		if u.Op.String() == "&" && len(p.Uses(v, u)) > 0 {
-			return true
-		}
-	}
-	for s := range mutate.Nodes[*ast.SliceExpr](p, n) {
-		if _, isArray := p.Info.TypeOf(s.X).Underlying().(*types.Array); isArray && len(p.Uses(v, s.X)) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// redeclared reports whether the body declares something else of the same name, which an argument
-// or the assignment could mean.
-func redeclared(p *mutate.Pass, v *types.Var, n ast.Node) bool {
+// redeclaresName reports whether the body declares something else of the same name, which an
+// argument or the assignment could mean.
+func redeclaresName(p *mutate.Pass, v *types.Var, n ast.Node) bool {
 	for id := range mutate.Nodes[*ast.Ident](p, n) {
 		if obj := p.Info.Defs[id]; obj != nil && id.Name == v.Name() {
 			return true

@@ -49,14 +49,15 @@ func findTextBytes(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
 		d, ok := facts.Declares(p, list[i])
-		if !ok || d.Value == nil || d.Type != nil || !isBasicType(d.Var.Type(), types.String) || !hot(p, list[i]) ||
-			formats(p, d.Value) == nil || facts.Captured.Of(p)[d.Var] || redefinesAny(p, list[i], "append", "byte",
+		if !ok || d.Value == nil || d.Type != nil || !isBasicType(d.Var.Type(), types.String) ||
+			!takesTime(p, list[i]) ||
+			formatterOf(p, d.Value) == nil || facts.Captured.Of(p)[d.Var] || redefinesAny(p, list[i], "append", "byte",
 			"int64", "len", "make", "string") {
 			continue
 		}
 		s := &bytesSite{v: d.Var, name: d.Var.Name(), done: map[ast.Node]bool{}}
 		if s.collect(p, d) && s.gains > 0 && s.costs <= 1 {
-			first := p.Replace(d.Value, appended(p, "make([]byte, 0, 64)", d.Value))
+			first := p.Replace(d.Value, appendCall(p, "make([]byte, 0, 64)", d.Value))
 			edits := withImports(p, append([]mutate.Edit{first}, s.edits...), "strconv", "encoding/hex", "fmt")
 			sites = append(sites, site(d.Stmt, "bytes of "+s.name, edits...))
 		}
@@ -197,7 +198,7 @@ func (s *bytesSite) join(p *mutate.Pass, e ast.Expr, sum *ast.BinaryExpr) bool {
 	}
 	text := p.Text(e)
 	for _, part := range parts[1:] {
-		text = appended(p, text, part)
+		text = appendCall(p, text, part)
 	}
 	s.gains++
 	s.done[sum] = true
@@ -239,7 +240,7 @@ func (s *bytesSite) add(p *mutate.Pass, as *ast.AssignStmt, parts []ast.Expr) bo
 		if len(p.Uses(s.v, part)) > 0 || len(parts) > 1 && !p.Pure(part) {
 			return false
 		}
-		lines = append(lines, s.name+" = "+appended(p, s.name, part))
+		lines = append(lines, s.name+" = "+appendCall(p, s.name, part))
 	}
 	s.gains++
 	s.edits = append(s.edits, p.Replace(as, strings.Join(lines, "\n")))
@@ -255,7 +256,7 @@ func (s *bytesSite) trim(p *mutate.Pass, as *ast.AssignStmt, call *ast.CallExpr)
 	// Package bytes has the same functions, and cuts in place. The set of characters stays a string
 	// in both.
 	if _, ok := p.IsCall(call, "strings", "Trim", "TrimLeft", "TrimRight", "TrimSpace"); ok {
-		if redefined(p, as, "bytes") {
+		if isRedefined(p, as, "bytes") {
 			return false
 		}
 		fun := call.Fun.(*ast.SelectorExpr)

@@ -1,6 +1,11 @@
 package rules
 
-import "go/types"
+import (
+	"go/ast"
+	"go/types"
+
+	"github.com/beagle-go/beagle/mutate"
+)
 
 // This file holds what rewrites ask about types.
 
@@ -38,4 +43,102 @@ func pointee(t types.Type) types.Type {
 		return ptr.Elem()
 	}
 	return t
+}
+
+// elementSize returns the size of a type, or 0 if it depends on a type argument.
+func elementSize(t types.Type) int64 {
+	if mentionsTypeParam(t) {
+		return 0
+	}
+	return types.SizesFor("gc", "amd64").Sizeof(t)
+}
+
+// mentionsTypeParam reports whether the size of a type depends on a type parameter.
+func mentionsTypeParam(t types.Type) bool {
+	switch t := types.Unalias(t).(type) {
+	// Of a reference type the size is known, whatever it refers to.
+	case *types.TypeParam:
+		return true
+	case *types.Slice, *types.Map, *types.Pointer, *types.Chan, *types.Signature:
+		return false
+	case *types.Array:
+		return mentionsTypeParam(t.Elem())
+	case *types.Named:
+		for a := range t.TypeArgs().Types() {
+			if mentionsTypeParam(a) {
+				return true
+			}
+		}
+		return false
+	case *types.Struct:
+		for f := range t.Fields() {
+			if mentionsTypeParam(f.Type()) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isPointer reports whether values of a type are pointers.
+func isPointer(t types.Type) bool {
+	_, ok := t.Underlying().(*types.Pointer)
+	return ok
+}
+
+// plainKind returns the info bits of a basic type without methods, and 0 for others. Formatting and
+// comparing a plain type work as for its basic type.
+func plainKind(t types.Type) types.BasicInfo {
+	if t == nil || types.NewMethodSet(t).Len() > 0 {
+		return 0
+	}
+	if _, isParam := types.Unalias(t).(*types.TypeParam); isParam {
+		return 0
+	}
+	if b, ok := t.Underlying().(*types.Basic); ok {
+		return b.Info()
+	}
+	return 0
+}
+
+// isBasic reports whether the type of e is exactly the predeclared type.
+func isBasic(p *mutate.Pass, e ast.Expr, kind types.BasicKind) bool {
+	b, ok := types.Unalias(p.Info.TypeOf(e)).(*types.Basic)
+	return ok && (b.Kind() == kind || kind == types.String && b.Kind() == types.UntypedString)
+}
+
+// isExactString reports whether the type of e is exactly string.
+func isExactString(p *mutate.Pass, e ast.Expr) bool { return isBasic(p, e, types.String) }
+
+// isByteSlice reports whether e has the type []byte, without a name of its own.
+func isByteSlice(p *mutate.Pass, e ast.Expr) bool {
+	s, ok := types.Unalias(p.Info.TypeOf(e)).(*types.Slice)
+	if !ok {
+		return false
+	}
+	b, ok := types.Unalias(s.Elem()).(*types.Basic)
+	return ok && b.Kind() == types.Uint8
+}
+
+// isString reports whether a variable is a string.
+func isString(v *types.Var) bool {
+	b, ok := v.Type().Underlying().(*types.Basic)
+	return ok && b.Kind() == types.String
+}
+
+// isArray reports whether a variable is an array.
+func isArray(v *types.Var) bool {
+	_, ok := v.Type().Underlying().(*types.Array)
+	return ok
+}
+
+// slicedOrString reports whether a type is a slice or a string.
+func slicedOrString(t types.Type) bool {
+	switch u := t.Underlying().(type) {
+	case *types.Slice:
+		return true
+	case *types.Basic:
+		return u.Info()&types.IsString != 0
+	}
+	return false
 }

@@ -97,7 +97,7 @@ func foldOf(p *mutate.Pass, s *ast.ExprStmt) (*fold, error) {
 	if compact {
 		rest = rest[1:]
 	}
-	for len(rest) > 0 && unconcerned(p, rest[0], f.list) {
+	for len(rest) > 0 && declaresBeside(p, rest[0], f.list) {
 		f.between, rest = append(f.between, rest[0]), rest[1:]
 	}
 	if len(rest) == 0 {
@@ -156,9 +156,9 @@ func (f *fold) long(p *mutate.Pass) bool {
 	return false
 }
 
-// unconcerned reports whether a statement declares a variable with a pure value that does not
+// declaresBeside reports whether a statement declares a variable with a pure value that does not
 // concern the list.
-func unconcerned(p *mutate.Pass, s ast.Stmt, list *types.Var) bool {
+func declaresBeside(p *mutate.Pass, s ast.Stmt, list *types.Var) bool {
 	d, ok := facts.Declares(p, s)
 	return ok && len(p.Uses(list, s)) == 0 && (d.Value == nil || p.Pure(d.Value) && !p.Effects(d.Value).Reads)
 }

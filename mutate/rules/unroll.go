@@ -54,11 +54,11 @@ func findUnroll(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for s := range mutate.Nodes[ast.Stmt](p, nil) {
 		l, ok := p.Elements(s)
-		if !ok || !l.Plain || !innermost(l) || unrolledBefore(p, l) || !canDeclare(p, s) || !canStart(p, l) {
+		if !ok || !l.Plain || !isInnermost(l) || unrolledBefore(p, l) || !canDeclare(p, s) || !canStart(p, l) {
 			continue
 		}
 		// A long body has enough to do between two turns.
-		if _, ok := unfold(p, l, "rest", 0); !ok || lines(p, l.Body) > maxUnrolledLines {
+		if _, ok := unfoldBody(p, l, "rest", 0); !ok || lineCount(p, l.Body) > maxUnrolledLines {
 			continue
 		}
 		sites = append(sites, mutate.Site{Node: s, Label: "loop over " + l.Seq.Name(), Data: l})
@@ -66,13 +66,9 @@ func findUnroll(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-func lines(p *mutate.Pass, n ast.Node) int {
-	return p.Fset.Position(n.End()).Line - p.Fset.Position(n.Pos()).Line
-}
-
-// innermost reports whether the loop reads its element and holds no other loop, whose iterations
+// isInnermost reports whether the loop reads its element and holds no other loop, whose iterations
 // would outweigh its own.
-func innermost(l *mutate.ElementLoop) bool {
+func isInnermost(l *mutate.ElementLoop) bool {
 	inner := true
 	ast.Inspect(l.Body, func(n ast.Node) bool {
 		switch n.(type) {
@@ -99,7 +95,7 @@ func unrolledBefore(p *mutate.Pass, l *mutate.ElementLoop) bool {
 func unrollFactors(p *mutate.Pass, s mutate.Site) []mutate.Param {
 	var out []mutate.Param
 	for _, k := range []int{4, 8, 2, 16} {
-		if k < 16 || lines(p, s.Data.(*mutate.ElementLoop).Body) <= 4 {
+		if k < 16 || lineCount(p, s.Data.(*mutate.ElementLoop).Body) <= 4 {
 			out = append(out, mutate.Param{Label: strconv.Itoa(k), Value: k})
 		}
 	}
@@ -110,7 +106,7 @@ func unrollFactors(p *mutate.Pass, s mutate.Site) []mutate.Param {
 // rest.
 func rewriteUnroll(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	l, k := s.Data.(*mutate.ElementLoop), param.Value.(int)
-	if labelled(p, s.Node) {
+	if isLabelled(p, s.Node) {
 		return nil, errors.New("the loop has a label")
 	}
 	rest := p.Fresh("rest", "rest2")
@@ -119,12 +115,12 @@ func rewriteUnroll(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.
 	if cond, then, ok := exitTest(p, l); ok {
 		tests := make([]string, k)
 		for j := range tests {
-			tests[j] = element(p, l, rest, cond, strconv.Itoa(j))
+			tests[j] = elementText(p, l, rest, cond, strconv.Itoa(j))
 		}
 		fmt.Fprintf(&block, "if %s {\n%s\n}\n", joinTests(tests, "||"), p.BodyText(then))
 	} else {
 		for j := range k {
-			text, ok := unfold(p, l, rest, j)
+			text, ok := unfoldBody(p, l, rest, j)
 			if !ok {
 				return nil, errors.New("the body cannot be repeated")
 			}
@@ -133,7 +129,7 @@ func rewriteUnroll(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.
 	}
 	// The blocks run while k elements are left, and the original loop takes the rest.
 	text := fmt.Sprintf("%s := %s\nfor len(%s) >= %d {\n%s%s = %s[%d:]\n}\n%s",
-		rest, startOf(l), rest, k, block.String(), rest, rest, k, tail(p, l, rest))
+		rest, startOf(l), rest, k, block.String(), rest, rest, k, remainderLoop(p, l, rest))
 	if _, i := p.Siblings(s.Node.(ast.Stmt)); i < 0 {
 		return nil, errors.New("the loop stands in no statement list")
 	}
@@ -143,7 +139,7 @@ func rewriteUnroll(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.
 // canStart reports whether the functions that startOf and the loop after it call are the
 // language's own.
 func canStart(p *mutate.Pass, l *mutate.ElementLoop) bool {
-	return !redefined(p, l.Stmt, "len") && (l.Start == 0 || p.GoAtLeast(21) && !redefined(p, l.Stmt, "min"))
+	return !isRedefined(p, l.Stmt, "len") && (l.Start == 0 || p.GoAtLeast(21) && !isRedefined(p, l.Stmt, "min"))
 }
 
 func startOf(l *mutate.ElementLoop) string {
@@ -153,8 +149,8 @@ func startOf(l *mutate.ElementLoop) string {
 	return fmt.Sprintf("%s[min(%d, len(%s)):]", l.Seq.Name(), l.Start, l.Seq.Name())
 }
 
-// tail returns the original loop, over the rest.
-func tail(p *mutate.Pass, l *mutate.ElementLoop, rest string) string {
+// remainderLoop returns the original loop, over the rest.
+func remainderLoop(p *mutate.Pass, l *mutate.ElementLoop, rest string) string {
 	// What is left is shorter than a step, so it goes one by one.
 	body := p.TextWith(l.Body, func(n ast.Node) (string, bool) {
 		if ix, ok := n.(*ast.IndexExpr); ok && isElem(l, ix) {
@@ -182,8 +178,8 @@ func isElem(l *mutate.ElementLoop, ix *ast.IndexExpr) bool {
 	return false
 }
 
-// element returns the text of n with rest[j] in place of the loop's element.
-func element(p *mutate.Pass, l *mutate.ElementLoop, rest string, n ast.Node, j string) string {
+// elementText returns the text of n with rest[j] in place of the loop's element.
+func elementText(p *mutate.Pass, l *mutate.ElementLoop, rest string, n ast.Node, j string) string {
 	// Where the body may write to the list, the copy of the element keeps its name.
 	elem, keep := rest+"["+j+"]", needsCopy(p, l)
 	return p.TextWith(n, func(m ast.Node) (string, bool) {
@@ -294,10 +290,10 @@ func usesElement(p *mutate.Pass, l *mutate.ElementLoop, n ast.Node) bool {
 	return used
 }
 
-// unfold returns one copy of the body for element j. It turns `if x { continue }` and the
+// unfoldBody returns one copy of the body for element j. It turns `if x { continue }` and the
 // statements after it into two branches. It refuses a body with break, labels or a continue
 // elsewhere.
-func unfold(p *mutate.Pass, l *mutate.ElementLoop, rest string, j int) (string, bool) {
+func unfoldBody(p *mutate.Pass, l *mutate.ElementLoop, rest string, j int) (string, bool) {
 	// A break would leave the block's loop, after elements that the block has not handled.
 	breaks, continues, ok := p.Branches(l.Body)
 	if !ok || len(breaks) > 0 || p.Effects(l.Body).Jumps && hasDefer(p, l.Body) {
@@ -316,17 +312,10 @@ func unfold(p *mutate.Pass, l *mutate.ElementLoop, rest string, j int) (string, 
 		text = fmt.Sprintf("%s := %s[%d]\n%s", l.Value.Name(), rest, j, text)
 	}
 	// Declarations of one copy must not meet those of the next.
-	if declares(list) || keep && l.Value != nil {
+	if declaresNames(list) || keep && l.Value != nil {
 		text = "{\n" + text + "\n}"
 	}
 	return text, true
-}
-
-func hasDefer(p *mutate.Pass, n ast.Node) bool {
-	for range mutate.Nodes[*ast.DeferStmt](p, n) {
-		return true
-	}
-	return false
 }
 
 // unfoldList writes the statements of element j. An iteration that ends in a continue has no loop
@@ -339,25 +328,25 @@ func unfoldList(p *mutate.Pass, l *mutate.ElementLoop, list []ast.Stmt, rest str
 		facts.EndsIn(s.Body.List, token.CONTINUE) {
 		then := ""
 		if before := s.Body.List[:len(s.Body.List)-1]; len(before) > 0 {
-			then = element(p, l, rest,
+			then = elementText(p, l, rest,
 				&ast.BlockStmt{Lbrace: before[0].Pos(), List: before, Rbrace: before[len(before)-1].End() - 1},
 				strconv.Itoa(j))
 		}
 		// The statements after the if run only if it does not continue.
 		other, left := unfoldList(p, l, list[1:], rest, j, continues-1)
-		cond := element(p, l, rest, s.Cond, strconv.Itoa(j))
+		cond := elementText(p, l, rest, s.Cond, strconv.Itoa(j))
 		// Leave out a branch that is empty, and the if with both.
 		switch {
 		case other == "" && then == "":
 			return "", left
 		case then == "":
-			return fmt.Sprintf("if %s {\n%s\n}", negate(p, s.Cond, cond), other), left
+			return fmt.Sprintf("if %s {\n%s\n}", negatedText(p, s.Cond, cond), other), left
 		case other == "":
 			return fmt.Sprintf("if %s {\n%s\n}", cond, then), left
 		}
 		return fmt.Sprintf("if %s {\n%s\n} else {\n%s\n}", cond, then, other), left
 	}
-	text := element(p, l, rest, list[0], strconv.Itoa(j))
+	text := elementText(p, l, rest, list[0], strconv.Itoa(j))
 	more, left := unfoldList(p, l, list[1:], rest, j, continues)
 	if more != "" {
 		text += "\n" + more
@@ -368,9 +357,9 @@ func unfoldList(p *mutate.Pass, l *mutate.ElementLoop, list []ast.Stmt, rest str
 var comparison = map[token.Token]token.Token{token.EQL: token.NEQ, token.NEQ: token.EQL,
 	token.LSS: token.GEQ, token.GEQ: token.LSS, token.GTR: token.LEQ, token.LEQ: token.GTR}
 
-// negate returns !cond in the usual spelling. Comparisons of floats stay under the !, because of
-// NaN.
-func negate(p *mutate.Pass, cond ast.Expr, text string) string {
+// negatedText returns !cond in the usual spelling. Comparisons of floats stay under the !, because
+// of NaN.
+func negatedText(p *mutate.Pass, cond ast.Expr, text string) string {
 	switch e := ast.Unparen(cond).(type) {
 	case *ast.UnaryExpr:
 		if e.Op == token.NOT {
@@ -389,8 +378,8 @@ func negate(p *mutate.Pass, cond ast.Expr, text string) string {
 	return "!" + text
 }
 
-// declares reports whether a list declares names, so that its copies need blocks of their own.
-func declares(list []ast.Stmt) bool {
+// declaresNames reports whether a list declares names, so that its copies need blocks of their own.
+func declaresNames(list []ast.Stmt) bool {
 	for _, s := range list {
 		switch s := s.(type) {
 		case *ast.DeclStmt:

@@ -75,7 +75,7 @@ const maxSlices = 4
 func findUnrollIndex(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for s := range mutate.Nodes[ast.Stmt](p, nil) {
-		if loopBody(s) == nil || labelled(p, s) || !canDeclare(p, s) || redefined(p, s, "len") {
+		if loopBody(s) == nil || isLabelled(p, s) || !canDeclare(p, s) || isRedefined(p, s, "len") {
 			continue
 		}
 		if _, at := p.Siblings(s); at < 0 {
@@ -178,7 +178,7 @@ func (l *indexLoop) repeatable(p *mutate.Pass) bool {
 	// them.
 	if l.index == nil || facts.Captured.Of(p)[l.index] || p.Assigned(l.index, l.body) || len(l.body.List) == 0 ||
 		l.value != nil && (p.Assigned(l.value, l.body) || declaredIn(p, l.body, l.value.Name())) ||
-		lines(p, l.body)-1 > maxBlockLines {
+		lineCount(p, l.body)-1 > maxBlockLines {
 		return false
 	}
 	fits := true
@@ -380,7 +380,7 @@ func (l *indexLoop) copied(p *mutate.Pass, rests []string, j string) string {
 	if l.value != nil && !single {
 		text = fmt.Sprintf("%s := %s[%s]\n%s", l.value.Name(), rests[0], j, text)
 	}
-	if declares(l.body.List) || l.value != nil && !single {
+	if declaresNames(l.body.List) || l.value != nil && !single {
 		return "{\n" + text + "\n}"
 	}
 	return text

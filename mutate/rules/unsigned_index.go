@@ -72,7 +72,7 @@ func rewriteUnsigned(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Ed
 // it.
 func unsignedEdits(p *mutate.Pass, l *mutate.CountedLoop) ([]mutate.Edit, error) {
 	fn := p.FuncOf(l.Stmt)
-	def, start := definition(p, l.Index, fn)
+	def, start := definitionOf(p, l.Index, fn)
 	if def == nil {
 		return nil, errors.New("the index is declared in a way that the rule does not know")
 	}
@@ -93,8 +93,8 @@ func unsignedEdits(p *mutate.Pass, l *mutate.CountedLoop) ([]mutate.Edit, error)
 	return edits, nil
 }
 
-// definition finds `i := start` of a local variable.
-func definition(p *mutate.Pass, v *types.Var, fn *ast.FuncDecl) (*ast.AssignStmt, ast.Expr) {
+// definitionOf finds `i := start` of a local variable.
+func definitionOf(p *mutate.Pass, v *types.Var, fn *ast.FuncDecl) (*ast.AssignStmt, ast.Expr) {
 	for as := range mutate.Nodes[*ast.AssignStmt](p, fn) {
 		if as.Tok == token.DEFINE && len(as.Lhs) == 1 && len(as.Rhs) == 1 && p.Var(as.Lhs[0]) == v {
 			return as, as.Rhs[0]
@@ -187,7 +187,7 @@ func compareWithLen(
 	if op != cmp.Op && !onlyStepsOfOne(p, l) {
 		return nil, fmt.Errorf("%q may be passed without being met", p.Text(cmp))
 	}
-	if op != cmp.Op && !meets(p, l, cmp) {
+	if op != cmp.Op && !neverPassesEnd(p, l, cmp) {
 		op = cmp.Op
 	}
 	done[cmp] = true
@@ -205,10 +205,10 @@ func compareWithLen(
 	return []mutate.Edit{p.Span(cmp.OpPos, cmp.Y.End(), op.String()+" "+bound)}, nil
 }
 
-// meets reports whether the index is never behind the end of the loop's sequence where code asks
-// whether it is at the end: at the start of the body it is in front of the end, and the body moves
-// it by one once.
-func meets(p *mutate.Pass, l *mutate.CountedLoop, cmp *ast.BinaryExpr) bool {
+// neverPassesEnd reports whether the index is never behind the end of the loop's sequence where
+// code asks whether it is at the end: at the start of the body it is in front of the end, and the
+// body moves it by one once.
+func neverPassesEnd(p *mutate.Pass, l *mutate.CountedLoop, cmp *ast.BinaryExpr) bool {
 	steps := 0
 	if facts.Captured.Of(p)[l.Index] {
 		return false

@@ -45,7 +45,7 @@ func findUnswitch(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for s := range mutate.Nodes[ast.Stmt](p, nil) {
 		body := loopBody(s)
-		if body == nil || lines(p, s) > 30 || labelled(p, s) {
+		if body == nil || lineCount(p, s) > 30 || isLabelled(p, s) {
 			continue
 		}
 		// The loop is written twice, and a label may stand only once.
@@ -116,7 +116,7 @@ func unswitchEdit(p *mutate.Pass, loop ast.Stmt, branch *ast.IfStmt) mutate.Edit
 
 // armText returns an arm's statements, in braces if they declare something.
 func armText(p *mutate.Pass, b *ast.BlockStmt) string {
-	if declares(b.List) {
+	if declaresNames(b.List) {
 		return p.Text(b)
 	}
 	return p.BodyText(b)

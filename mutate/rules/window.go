@@ -46,11 +46,11 @@ func findWindow(p *mutate.Pass) []mutate.Site {
 	for list := range p.Lists() {
 		for i, s := range list {
 			// Jumps into or out of the list make it unknown what is reached.
-			if fn := p.FuncOf(s); fn == nil || !hot(p, s) || jumpsAbout(p, fn) || labelled(p, s) {
+			if fn := p.FuncOf(s); fn == nil || !takesTime(p, s) || jumpsAbout(p, fn) || isLabelled(p, s) {
 				continue
 			}
 			// Each access that certainly happens may begin a window, unless it is in one already.
-			for _, first := range certain(p, s) {
+			for _, first := range surelyEvaluated(p, s) {
 				if covered[first.ix] {
 					continue
 				}
@@ -94,7 +94,7 @@ func windowAt(p *mutate.Pass, list []ast.Stmt, first neighbour) ([]mutate.Edit, 
 		// Accesses that every path reaches set the bounds of the window: the original panics for
 		// each of them, too, if the list is too short.
 		if straight {
-			for _, n := range certain(p, s) {
+			for _, n := range surelyEvaluated(p, s) {
 				if p.Var(n.ix.X) == v && p.Same(n.place, first.place) {
 					lo, hi = min(lo, n.offset), max(hi, n.offset)
 				}
@@ -115,7 +115,7 @@ func windowAt(p *mutate.Pass, list []ast.Stmt, first neighbour) ([]mutate.Edit, 
 	for _, n := range found {
 		different[n.offset] = true
 	}
-	if len(different) < 3 || hi-lo > 64 || redefined(p, list[0], "len") {
+	if len(different) < 3 || hi-lo > 64 || isRedefined(p, list[0], "len") {
 		return nil, nil
 	}
 	name := p.Fresh("part", "window")
@@ -131,13 +131,13 @@ func windowAt(p *mutate.Pass, list []ast.Stmt, first neighbour) ([]mutate.Edit, 
 	if _, slice := v.Type().Underlying().(*types.Slice); slice {
 		limit = " : len(" + v.Name() + ")" // the capacity must not count
 	}
-	from, to := plus(p, first.place, lo), plus(p, first.place, hi+1)
+	from, to := plusConstant(p, first.place, lo), plusConstant(p, first.place, hi+1)
 	cut := fmt.Sprintf("%s := %s[%s : %s%s]", name, v.Name(), from, to, limit)
-	return append(edits, before(p, list[0], cut)), found
+	return append(edits, insertBefore(p, list[0], cut)), found
 }
 
-// plus writes a place plus a constant.
-func plus(p *mutate.Pass, place ast.Expr, n int64) string {
+// plusConstant writes a place plus a constant.
+func plusConstant(p *mutate.Pass, place ast.Expr, n int64) string {
 	text := p.Text(place)
 	if b, ok := place.(*ast.BinaryExpr); ok && b.Op.Precedence() < token.ADD.Precedence() {
 		text = "(" + text + ")"

@@ -12,12 +12,12 @@ import (
 // This file finds the accesses that window may count on: those that code reaches in any case, or
 // ends with a bounds check of its own before.
 
-// certain lists the accesses that a statement makes in any case: all of a simple statement, and
-// those of an if statement's test. What may end the statement otherwise comes after them.
+// surelyEvaluated lists the accesses that a statement makes in any case: all of a simple statement,
+// and those of an if statement's test. What may end the statement otherwise comes after them.
 //
 //	sum += b[i] + b[i+1]          // both
 //	if ok && b[i+2] == 0 { ... }  // not b[i+2]: ok may be false
-func certain(p *mutate.Pass, s ast.Stmt) []neighbour {
+func surelyEvaluated(p *mutate.Pass, s ast.Stmt) []neighbour {
 	root := ast.Node(s)
 	switch s := s.(type) {
 	case *ast.IfStmt:
@@ -26,17 +26,17 @@ func certain(p *mutate.Pass, s ast.Stmt) []neighbour {
 		}
 		root = s.Cond
 	default:
-		if !simple(s) {
+		if !isPlainStmt(s) {
 			return nil
 		}
 	}
-	ends := endings(p, root)
+	ends := endingParts(p, root)
 	var out []neighbour
 	for ix := range mutate.Nodes[*ast.IndexExpr](p, root) {
 		// A call ends the statement after the arguments that it contains, and perhaps before the
 		// rest.
 		first := !slices.ContainsFunc(ends, func(e ast.Node) bool { return ix.Pos() < e.Pos() || e.End() < ix.End() })
-		if !first || conditional(p, ix, s) {
+		if !first || mayBeSkipped(p, ix, s) {
 			continue
 		}
 		if n, ok := neighbourOf(p, ix); ok {
@@ -52,16 +52,16 @@ func goesOn(p *mutate.Pass, s ast.Stmt) bool {
 	switch s.(type) {
 	case *ast.IfStmt, *ast.SwitchStmt, *ast.BlockStmt:
 	default:
-		if !simple(s) {
+		if !isPlainStmt(s) {
 			return false
 		}
 	}
-	return !p.Effects(s).Jumps && len(endings(p, s)) == 0
+	return !p.Effects(s).Jumps && len(endingParts(p, s)) == 0
 }
 
-// endings lists the parts of a piece of code after which nothing else may run: they may wait, loop
-// or panic. Indices and cuts that are out of bounds do not count.
-func endings(p *mutate.Pass, root ast.Node) []ast.Node {
+// endingParts lists the parts of a piece of code after which nothing else may run: they may wait,
+// loop or panic. Indices and cuts that are out of bounds do not count.
+func endingParts(p *mutate.Pass, root ast.Node) []ast.Node {
 	var out []ast.Node
 	ast.Inspect(root, func(n ast.Node) bool {
 		if n != nil && mayEnd(p, n) {

@@ -77,7 +77,7 @@ func prefixOf(p *mutate.Pass, f *ast.ForStmt) *prefixSite {
 	if !ok || l.Seq == nil || !l.Strict || l.Start == nil || !hasWords(l.Seq.Type()) || p.Assigned(l.Seq, f) {
 		return nil
 	}
-	if labelled(p, f) || !canDeclare(p, f) {
+	if isLabelled(p, f) || !canDeclare(p, f) {
 		return nil
 	}
 	start, ok := constantInt(p, l.Start)
@@ -304,7 +304,7 @@ func rewriteWordPrefix(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.
 	}
 	// The first byte may have a test of its own, written for a fixed index.
 	operand := mustTest(p, site.test).operand
-	first := parenthesised(p, site.test, token.LAND, func(n ast.Node) (string, bool) {
+	first := asOperandOf(p, site.test, token.LAND, func(n ast.Node) (string, bool) {
 		if x, ok := n.(ast.Expr); ok && p.Same(x, operand) {
 			return fmt.Sprintf("%s[%d]", seq, site.start), true
 		}
@@ -322,7 +322,7 @@ func rewriteWordPrefix(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.
 	index := types.TypeString(l.Index.Type(), types.RelativeTo(p.Pkg))
 	return append(edits,
 		p.Insert(l.Stmt.Pos(), text),
-		p.Replace(l.Start, typed(index, start))), nil
+		p.Replace(l.Start, literalOf(index, start))), nil
 }
 
 const plainPrefix = `<start> := <0> // behind what is accepted eight at a time

@@ -73,13 +73,11 @@ func (w wordText) helps(p *mutate.Pass) bool {
 	return canHelp(p, pkg)
 }
 
-// load returns the name of a function that reads a word from a text of eight bytes or more.
+// load returns the name of a function that reads a word from a text of eight bytes or more, a
+// string or a slice of bytes.
 func (w wordText) load(p *mutate.Pass, at ast.Node) (name string, edits []mutate.Edit, err error) {
-	switch w {
-	case stringText:
+	if w == stringText {
 		return example.Helper(p, at, "Load64")
-	case eitherText:
-		return example.Helper(p, at, "Load64In")
 	}
 	pkg, edits := p.Import("encoding/binary")
 	return pkg + ".LittleEndian.Uint64", edits, nil

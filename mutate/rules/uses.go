@@ -1,0 +1,256 @@
+package rules
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+
+	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
+)
+
+// This file says how code uses a variable or a name.
+
+// inLiteral reports whether n stands in a function literal inside a loop.
+func inLiteral(p *mutate.Pass, n, loop ast.Node) bool {
+	for _, up := range p.Path(n) {
+		if _, ok := up.(*ast.FuncLit); ok {
+			return true
+		}
+		if up == loop {
+			return false
+		}
+	}
+	return false
+}
+
+// outermostOnly drops edits that lie within another edit, such as x within (x).
+func outermostOnly(edits []mutate.Edit) []mutate.Edit {
+	var out []mutate.Edit
+	for i, e := range edits {
+		covered := slices.ContainsFunc(edits[:i], func(o mutate.Edit) bool {
+			return o.Start <= e.Start && e.End <= o.End && o.Start < o.End
+		})
+		if !covered {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// rootVar returns c for c.mu.Unlock.
+func rootVar(p *mutate.Pass, e ast.Expr) *types.Var {
+	for {
+		sel, ok := ast.Unparen(e).(*ast.SelectorExpr)
+		if !ok {
+			return p.Var(e)
+		}
+		e = sel.X
+	}
+}
+
+// declaredIn reports whether a block declares a name.
+func declaredIn(p *mutate.Pass, body ast.Node, name string) bool {
+	for id := range mutate.Nodes[*ast.Ident](p, body) {
+		if id.Name == name && p.Info.Defs[id] != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// addressTaken reports whether n takes the address of v: by &, a pointer method or slicing an
+// array.
+func addressTaken(p *mutate.Pass, v *types.Var, n ast.Node) bool {
+	for sel := range mutate.Nodes[*ast.SelectorExpr](p, n) {
+		if p.PointerMethod(sel) && rootVar(p, sel.X) == v {
+			return true
+		}
+	}
+	for u := range mutate.Nodes[*ast.UnaryExpr](p, n) {
+		if u.Op.String() == "&" && len(p.Uses(v, u)) > 0 {
+			return true
+		}
+	}
+	for s := range mutate.Nodes[*ast.SliceExpr](p, n) {
+		if _, isArray := p.Info.TypeOf(s.X).Underlying().(*types.Array); isArray && len(p.Uses(v, s.X)) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// dereferencedBefore reports whether the loop's head, or a statement in front of the loop,
+// certainly reads a field of base before the first iteration.
+func dereferencedBefore(p *mutate.Pass, base *types.Var, loop ast.Stmt) bool {
+	// The head of the loop is evaluated at least once before the first iteration. In a for loop
+	// without an init statement that is the condition.
+	switch s := loop.(type) {
+	case *ast.RangeStmt:
+		// The length of an array is known without a look at it.
+		_, array := pointee(p.Info.TypeOf(s.X)).Underlying().(*types.Array)
+		if dereferences(p, base, s.X) && !(array && isBlank(s.Value)) {
+			return true
+		}
+	case *ast.ForStmt:
+		if s.Init == nil && s.Cond != nil && dereferences(p, base, s.Cond) {
+			return true
+		}
+		if s.Init != nil && s.Cond != nil && (dereferences(p, base, s.Init) || dereferences(p, base, s.Cond)) {
+			return true
+		}
+	}
+	// So is a plain statement of the list in front of the loop.
+	list, i := p.Siblings(loop)
+	if facts.Pointed(p, base) {
+		return false // it may point elsewhere by now
+	}
+	for _, s := range slices.Backward(list[:max(i, 0)]) {
+		if slices.ContainsFunc(p.Uses(base, s), func(id *ast.Ident) bool { return isAssigned(p, id) }) {
+			return false
+		}
+		switch s.(type) {
+		case *ast.AssignStmt, *ast.ExprStmt, *ast.IncDecStmt:
+			if dereferences(p, base, s) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// dereferences reports whether evaluating n certainly reads a field through base: not after && or
+// ||, and not in a function literal.
+func dereferences(p *mutate.Pass, base *types.Var, n ast.Node) bool {
+	found := false
+	ast.Inspect(n, func(m ast.Node) bool {
+		if e, ok := m.(ast.Expr); ok && p.Info.Types[e].Value != nil {
+			return false // a constant, such as the length of an array, is not evaluated
+		}
+		switch m := m.(type) {
+		case *ast.FuncLit:
+			return false
+		case *ast.BinaryExpr:
+			// The right side of && and || may not run.
+			if m.Op == token.LAND || m.Op == token.LOR {
+				found = found || dereferences(p, base, m.X)
+				return false
+			}
+		case *ast.SelectorExpr:
+			s := p.Info.Selections[m]
+			found = found || s != nil && s.Kind() == types.FieldVal && p.Var(m.X) == base
+		}
+		return true
+	})
+	return found
+}
+
+// mayBeSkipped reports whether s may run without evaluating e, as it does where e is a part of a
+// constant such as the length of an array.
+func mayBeSkipped(p *mutate.Pass, e ast.Expr, s ast.Stmt) bool {
+	var child ast.Node = e
+	for _, up := range p.Path(e) {
+		// On the way up from e: if nothing skips it before s, it is evaluated.
+		if up == ast.Node(s) {
+			return false
+		}
+		// The right side runs only if the left one decides so.
+		if b, ok := up.(*ast.BinaryExpr); ok && (b.Op == token.LAND || b.Op == token.LOR) && b.Y == child {
+			return true
+		}
+		if _, ok := up.(*ast.FuncLit); ok {
+			return true
+		}
+		if whole, ok := up.(ast.Expr); ok && p.Info.Types[whole].Value != nil {
+			return true
+		}
+		child = up
+	}
+	return true
+}
+
+// usesNameOrLabel reports whether a function mentions a name, or holds a label.
+func usesNameOrLabel(p *mutate.Pass, fn *ast.FuncDecl, name string) bool {
+	return usesName(p, fn.Body, name) || holdsLabel(p, fn.Body)
+}
+
+// usesName reports whether code mentions a name, whatever it means there.
+func usesName(p *mutate.Pass, n ast.Node, name string) bool {
+	for id := range mutate.Nodes[*ast.Ident](p, n) {
+		if id.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// readsOf lists the uses of v below root. It returns nil and false if one of them assigns, captures
+// or takes the address of v.
+func readsOf(p *mutate.Pass, v *types.Var, root ast.Node) ([]*ast.Ident, bool) {
+	if p.Assigned(v, root) || facts.Captured.Of(p)[v] {
+		return nil, false
+	}
+	return p.Uses(v, root), true
+}
+
+// inFuncLit reports whether a node stands in a function literal.
+func inFuncLit(p *mutate.Pass, n ast.Node) bool {
+	_, in := enclosing[*ast.FuncLit](p, n)
+	return in
+}
+
+// assignedTo reports whether e is the target of an assignment, or code takes its address.
+func assignedTo(p *mutate.Pass, e ast.Expr) bool {
+	// The expression itself must be on the left; in an index there it is only read.
+	switch up := p.Parent(e).(type) {
+	case *ast.AssignStmt:
+		for _, l := range up.Lhs {
+			if ast.Unparen(l) == e {
+				return true
+			}
+		}
+	case *ast.UnaryExpr:
+		return up.Op == token.AND
+	case *ast.IncDecStmt:
+		return true
+	}
+	return false
+}
+
+// isRedefined reports whether the name of a builtin means something else in the package, or in the
+// function around n.
+func isRedefined(p *mutate.Pass, n ast.Node, name string) bool {
+	if p.Pkg.Scope().Lookup(name) != nil {
+		return true
+	}
+	for id := range mutate.Nodes[*ast.Ident](p, p.FuncOf(n)) {
+		if id.Name == name && p.Info.Defs[id] != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// redefinesAny is redefined for several names.
+func redefinesAny(p *mutate.Pass, n ast.Node, names ...string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return isRedefined(p, n, name) })
+}
+
+// canDeclare reports whether a variable may be declared at s: in a function, where no goto could
+// jump over it.
+func canDeclare(p *mutate.Pass, s ast.Stmt) bool {
+	fn := p.FuncOf(s)
+	if fn == nil {
+		return false
+	}
+	for b := range mutate.Nodes[*ast.BranchStmt](p, fn) {
+		if b.Tok == token.GOTO {
+			return false
+		}
+	}
+	return true
+}
+
+// isUnnamed reports whether no code can mention a parameter or a result.
+func isUnnamed(v *types.Var) bool { return v.Name() == "" || v.Name() == "_" }
