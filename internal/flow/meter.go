@@ -59,9 +59,17 @@ func (m *meter) measuring(kind string, what ...any) (string, error) {
 		profile)...), nil
 }
 
-// modulePGO returns the profile that production builds use: go build takes it from the directory of
-// the main package. Of several in the module, the one nearest to the target counts.
+// modulePGO returns the profile that production builds use, or "". GOFLAGS may name one, or switch
+// it off. Otherwise go build takes it from the directory of the main package: of several in the
+// module, the one nearest to the target counts.
 func modulePGO(t *beagle.Target) string {
+	switch flag := pgoFlag(os.Getenv("GOFLAGS")); flag {
+	case "", "auto":
+	case "off":
+		return ""
+	default:
+		return flag
+	}
 	var found []string
 	filepath.WalkDir(t.Dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
@@ -81,6 +89,23 @@ func modulePGO(t *beagle.Target) string {
 	}
 	shared := func(path string) int { return len(commonPrefix(path, t.PkgDir)) }
 	return slices.MaxFunc(found, func(a, b string) int { return cmp.Or(shared(a)-shared(b), len(b)-len(a)) })
+}
+
+// pgoFlag returns the value of -pgo among the flags of GOFLAGS, of which the last counts. A file's
+// path becomes absolute.
+func pgoFlag(flags string) (value string) {
+	for _, flag := range strings.Fields(flags) {
+		if v, ok := strings.CutPrefix(strings.TrimLeft(flag, "-"), "pgo="); ok {
+			value = v
+		}
+	}
+	if value == "" || value == "auto" || value == "off" {
+		return value
+	}
+	if abs, err := filepath.Abs(value); err == nil {
+		return abs
+	}
+	return value
 }
 
 func commonPrefix(a, b string) string {

@@ -6,34 +6,39 @@ import (
 	"testing"
 
 	"github.com/beagle-go/beagle"
-	"github.com/beagle-go/beagle/internal/source"
 )
 
-// TestMeasuringNamesTheProfile checks that the store does not confuse measurements on top of
-// different profiles.
-func TestMeasuringNamesTheProfile(t *testing.T) {
+// TestModulePGO: measurements build as production does, with the profile that GOFLAGS names, with
+// that of the nearest main package, or with none.
+func TestModulePGO(t *testing.T) {
 	dir := t.TempDir()
-	spec := Defaults()
-	m := &meter{setting: setting{spec: &spec, unit: &source.Unit{Target: beagle.Target{Dir: dir, PkgDir: dir}}}}
-	seen := map[string]string{}
-	for _, profile := range []string{"", "one", "another"} {
-		if profile != "" {
-			if err := os.WriteFile(filepath.Join(dir, "default.pgo"), []byte(profile), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		for range 2 {
-			name, err := m.measuring("confirmed", 1)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if was, ok := seen[name]; ok && was != profile {
-				t.Errorf("profiles %q and %q have one name", was, profile)
-			}
-			seen[name] = profile
+	pkg := filepath.Join(dir, "cmd", "near", "inner")
+	for _, d := range []string{dir, filepath.Join(dir, "cmd", "near"), pkg} {
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			t.Fatal(err)
 		}
 	}
-	if len(seen) != 3 {
-		t.Errorf("%d names of 3 measurements", len(seen))
+	near := filepath.Join(dir, "cmd", "near", "default.pgo")
+	for _, file := range []string{near, filepath.Join(dir, "default.pgo")} {
+		if err := os.WriteFile(file, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(dir)
+	target := &beagle.Target{Dir: dir, PkgDir: pkg}
+	for flags, want := range map[string]string{
+		"":                          near,
+		"-mod=mod":                  near,
+		"-pgo=auto":                 near,
+		"-pgo=off":                  "",
+		"-mod=mod --pgo=off":        "",
+		"-pgo=off -pgo=auto":        near,
+		"-pgo=other.pgo -trimpath":  filepath.Join(dir, "other.pgo"),
+		"-pgo=" + dir + "/deep.pgo": filepath.Join(dir, "deep.pgo"),
+	} {
+		t.Setenv("GOFLAGS", flags)
+		if got := modulePGO(target); got != want {
+			t.Errorf("GOFLAGS=%q: %q, want %q", flags, got, want)
+		}
 	}
 }
