@@ -40,6 +40,7 @@ func (s *scratcher) value(t *rt.Shape, depth int) rt.Value {
 	if t.Form != "" || t.Type == "time.Time" {
 		return zero
 	}
+	// Numbers and texts come from the generator, composite values from their parts.
 	switch zero.Kind {
 	case rt.KindBool:
 		zero.Bits = s.rng.Uint64N(2)

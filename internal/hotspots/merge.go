@@ -198,6 +198,7 @@ func (m *merged) add(p *Profile, weight float64, n *namer, index map[string]*sta
 		if v == 0 {
 			continue
 		}
+		// Name the frames of the sample. Locations repeat, so each is named once.
 		var frames []frame
 		for _, l := range s.Location {
 			if _, ok := locations[l]; !ok {
@@ -206,6 +207,7 @@ func (m *merged) add(p *Profile, weight float64, n *namer, index map[string]*sta
 			frames = append(frames, locations[l]...)
 		}
 		frames = withoutPreemption(frames)
+		// Find the stack with the same frames.
 		key = key[:0]
 		for _, f := range frames {
 			if _, ok := ids[f.fn]; !ok {
@@ -225,6 +227,7 @@ func (m *merged) add(p *Profile, weight float64, n *namer, index map[string]*sta
 			index[string(key)] = k
 			m.stacks = append(m.stacks, k)
 		}
+		// Add the sample to it.
 		count := max(p.samplesOf(s), 1)
 		k.weight += v
 		k.count += count

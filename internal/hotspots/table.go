@@ -37,6 +37,7 @@ func Rank(all []*Profile, o Options) (*Table, error) {
 	if o.Checkout == nil {
 		o.Checkout = &Checkout{}
 	}
+	// Merge the profiles of each kind. One kind makes the ranking.
 	kind, err := kindOf(all, o.Kind)
 	if err != nil {
 		return nil, err
@@ -64,11 +65,13 @@ func Rank(all []*Profile, o Options) (*Table, error) {
 				"and SetMutexProfileFraction",
 		}
 	}
+	// Rank, with the garbage collection that each function causes.
 	if kind == CPU {
 		t.GCBy = bill(m, t.others[Alloc])
 	}
 	t.ranking = rank(m, o.Least)
 	t.fill(kind)
+	// Add what makes the ranking doubtful.
 	if few := tooFew(t.Effective); few != "" {
 		t.Warnings = append(t.Warnings, few)
 	}
