@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestGroupEnds checks that a command ends with all that it started, by its context and by Kill. Its
-// output ends only with the last process that holds it.
+// TestGroupEnds checks that a command ends with all that it started, by its context and by Kill.
+// Its output ends only with the last process that holds it.
 func TestGroupEnds(t *testing.T) {
 	for _, way := range []string{"context", "kill"} {
 		t.Run(way, func(t *testing.T) {
