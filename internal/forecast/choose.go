@@ -99,7 +99,7 @@ func (t backTestErrors) mae() float64 {
 // that fails for another reason has no score either, and the result says why.
 func Choose(series []float64, season, horizon int, models ...Model) (Result, error) {
 	// The naive model sets the mark.
-	naive := SeasonalNaive{season}
+	naive := seasonalNaive{season}
 	base, err := backTest(naive, series, horizon)
 	if err != nil {
 		return Result{}, err
