@@ -40,6 +40,7 @@ func merge(kind string, all []*Profile, n *namer) (*merged, error) {
 	if len(order) == 0 {
 		return m, nil
 	}
+	// Profiles of known length count by the second.
 	timed := true
 	for _, name := range order {
 		timed = timed && seconds(groups[name]) > 0
@@ -47,6 +48,7 @@ func merge(kind string, all []*Profile, n *namer) (*merged, error) {
 	if err := m.setUnit(timed, groups, order); err != nil {
 		return nil, err
 	}
+	// Add each group, by the number of instances that it stands for.
 	for _, name := range order {
 		g := groups[name]
 		stands, why := standsFor(g)
