@@ -87,7 +87,7 @@ func commits(ctx context.Context, o *options, out, progress io.Writer) error {
 	if err != nil {
 		return err
 	}
-	c := &committer{options: o, lab: l}
+	c := &committer{options: o, searcher: l}
 	c.runner = &runner[task, *task]{shelf: kept, progress: progress, sealed: o.half == sealed}
 	report := &commitReport{Half: o.half, Build: l.build, Budget: o.budget, Perfect: o.perfect}
 	p := newPool(ctx, o.jobs)
@@ -109,16 +109,16 @@ func commits(ctx context.Context, o *options, out, progress io.Writer) error {
 type committer struct {
 	*options
 	*runner[task, *task]
-	lab *lab
+	searcher *searcher
 }
 
 // one runs a task unless its result is known.
 func (c *committer) one(ctx context.Context, e *change.Entry, t *task) error {
 	key := beagle.HashOf("field commit", e.Name(), e.Commit)
 	return c.once(ctx, key, e.Name(), t, func() error {
-		*t = task{Key: key, Build: c.lab.build, Budget: c.budget, Perfect: c.perfect, Half: e.Half(), Module: e.Module,
-			Function: e.Function, Kind: e.Kind}
-		return c.lab.measure(ctx, e, t)
+		*t = task{Key: key, Build: c.searcher.build, Budget: c.budget, Perfect: c.perfect, Half: e.Half(),
+			Module: e.Module, Function: e.Function, Kind: e.Kind}
+		return c.searcher.measure(ctx, e, t)
 	})
 }
 
@@ -139,7 +139,7 @@ func (t *task) seal() {
 
 // measure has beagle search for a faster version of the function before the commit,
 // and then measures beagle's version and the maintainers' in one run.
-func (l *lab) measure(ctx context.Context, e *change.Entry, t *task) error {
+func (l *searcher) measure(ctx context.Context, e *change.Entry, t *task) error {
 	before, expert, err := e.Candidate(ctx, l.dir)
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/beagle-go/beagle/internal/command"
 	"github.com/beagle-go/beagle/internal/modcopy"
 )
 
@@ -77,9 +78,9 @@ func (o *options) check() error {
 	return nil
 }
 
-// open makes the lab: its directory and its build of the command. The returned function removes
-// temporary files.
-func (o *options) open(ctx context.Context) (*lab, func(), error) {
+// open makes the searcher: its directory and its build of the command. The returned function
+// removes temporary files.
+func (o *options) open(ctx context.Context) (*searcher, func(), error) {
 	done := func() {}
 	dir, err := filepath.Abs(o.dir)
 	if o.dir == "" {
@@ -92,7 +93,7 @@ func (o *options) open(ctx context.Context) (*lab, func(), error) {
 	}
 	path := o.beagle
 	if err == nil && path == "" {
-		path, err = buildBeagle(ctx, o.root, dir)
+		path, err = command.Build(ctx, o.root, dir)
 	}
 	build := ""
 	if err == nil {
@@ -105,7 +106,7 @@ func (o *options) open(ctx context.Context) (*lab, func(), error) {
 		done()
 		return nil, nil, err
 	}
-	return &lab{beagle: path, build: build, dir: dir, budget: strings.Fields(o.budget), limit: o.limit}, done, nil
+	return &searcher{beagle: path, build: build, dir: dir, budget: strings.Fields(o.budget), limit: o.limit}, done, nil
 }
 
 // A result is a line of results.jsonl: the outcome of a function. Lines of the sealed half hold no
@@ -160,7 +161,7 @@ func sample(ctx context.Context, o *options, out, progress io.Writer) error {
 		return err
 	}
 	defer done()
-	s := &sampler{options: o, lab: l}
+	s := &sampler{options: o, searcher: l}
 	s.runner = &runner[result, *result]{progress: progress, sealed: o.half == sealed,
 		most: fmt.Sprintf(" of at most %d", o.n)}
 	s.drawer = &drawer{dir: l.dir, seed: o.seed, say: s.quietly, types: o.types}
@@ -184,8 +185,8 @@ func sample(ctx context.Context, o *options, out, progress io.Writer) error {
 type sampler struct {
 	*options
 	*runner[result, *result]
-	lab    *lab
-	drawer *drawer
+	searcher *searcher
+	drawer   *drawer
 }
 
 // quietly reports progress; it prints no name of the sealed half.
@@ -232,9 +233,9 @@ func (s *sampler) run(ctx context.Context, modules []module, report *sampleRepor
 // one runs a function unless its result is known.
 func (s *sampler) one(ctx context.Context, f function, r *result) error {
 	return s.once(ctx, f.key(), f.path+" "+f.Spec, r, func() error {
-		*r = result{Key: f.key(), Build: s.lab.build, Budget: s.budget, Half: s.half, Module: f.path,
+		*r = result{Key: f.key(), Build: s.searcher.build, Budget: s.budget, Half: s.half, Module: f.path,
 			Version: f.version, Function: f.Spec}
-		return s.lab.take(ctx, f, r)
+		return s.searcher.take(ctx, f, r)
 	})
 }
 
@@ -245,7 +246,7 @@ func (r *result) fail(err error) {
 
 // take searches for a faster version of a function and checks the result a second time. It removes
 // its files at the end.
-func (l *lab) take(ctx context.Context, f function, r *result) error {
+func (l *searcher) take(ctx context.Context, f function, r *result) error {
 	dir, err := modcopy.Get(ctx, filepath.Join(l.dir, "mod"), f.path, f.version)
 	if err != nil {
 		return err

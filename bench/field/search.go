@@ -3,36 +3,23 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/command"
 )
 
-// A lab runs the built command on functions of copied modules.
-type lab struct {
+// A searcher runs the built command on functions of copied modules.
+type searcher struct {
 	beagle string // the command
 	build  string // its hash, short: results of another build are not taken over
 	dir    string // copies of modules
 	budget []string
 	limit  time.Duration // for one command
-}
-
-// buildBeagle builds the command into dir, without what differs from build to build.
-func buildBeagle(ctx context.Context, root, dir string) (string, error) {
-	path := filepath.Join(dir, "beagle")
-	c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-o", path, "./cmd/beagle")
-	c.Dir = root
-	if out, err := c.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build beagle in %s: %w: %s", root, err, lastLines(string(out)))
-	}
-	return path, nil
 }
 
 // hashFile names a build by its content.
@@ -44,43 +31,14 @@ func hashFile(path string) (string, error) {
 	return beagle.HashOf("file", text)[:12], nil
 }
 
-// A commandResult is the end of a command of beagle's.
-type commandResult struct {
-	status  int
-	out     []byte
-	said    string  // on stderr
-	seconds float64 // of processor time, with all that it started
-	late    bool    // it took longer than the limit
-}
-
-// beagleCommand runs beagle with a store of its own, so that nothing is known from
-// an earlier run.
-func (l *lab) beagleCommand(ctx context.Context, args ...string) (*commandResult, error) {
+// call runs beagle with a store of its own, so that nothing is known from an earlier run.
+func (l *searcher) call(ctx context.Context, args ...string) (*command.End, error) {
 	home, err := os.MkdirTemp("", "field-home-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(home)
-	limited, cancel := context.WithTimeout(ctx, l.limit)
-	defer cancel()
-	c := exec.CommandContext(limited, l.beagle, args...)
-	// An interrupt lets beagle end the programs that it started.
-	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
-	c.WaitDelay = 20 * time.Second
-	c.Env = append(os.Environ(), "BEAGLE_HOME="+home, "GOWORK=off")
-	var said strings.Builder
-	c.Stderr = &said
-	out, err := c.Output()
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	if c.ProcessState == nil {
-		return nil, fmt.Errorf("start %s: %w", l.beagle, err)
-	}
-	return &commandResult{
-		status: c.ProcessState.ExitCode(), out: out, said: said.String(), late: limited.Err() != nil,
-		seconds: (c.ProcessState.UserTime() + c.ProcessState.SystemTime()).Seconds(),
-	}, nil
+	return command.Call{Program: l.beagle, Args: args, Home: home, Env: []string{"GOWORK=off"}, Limit: l.limit}.Run(ctx)
 }
 
 // Ends of a search.
@@ -116,27 +74,27 @@ type ruleUse struct {
 
 // evolve searches for a faster version of a function. Rules are the only authors
 // unless flags name another one.
-func (l *lab) evolve(ctx context.Context, dir, spec, out string, flags ...string) (*search, error) {
+func (l *searcher) evolve(ctx context.Context, dir, spec, out string, flags ...string) (*search, error) {
 	args := append([]string{"evolve", "--json", "--quiet", "--offline", "--anew", "--out", out, "-C", dir}, l.budget...)
-	r, err := l.beagleCommand(ctx, append(append(args, flags...), spec)...)
+	r, err := l.call(ctx, append(append(args, flags...), spec)...)
 	if err != nil {
 		return nil, err
 	}
-	s := &search{Seconds: r.seconds, Detail: sentence(r.said)}
+	s := &search{Seconds: r.Processor().Seconds(), Detail: sentence(r.Said)}
 	switch {
-	case r.late:
+	case r.Late:
 		s.End, s.Why = failed, "it took longer than the limit"
-	case r.status == 2:
+	case r.Status == 2:
 		s.End, s.Why = rejected, classOf(s.Detail)
-	case r.status != 0:
-		s.End, s.Why = failed, fmt.Sprintf("beagle ended with status %d", r.status)
+	case r.Status != 0:
+		s.End, s.Why = failed, fmt.Sprintf("beagle ended with status %d", r.Status)
 		if what := classIn(failures, s.Detail); what != "" {
 			s.Why += " (" + what + ")"
 		}
 	default:
 		s.result = &beagle.Result{}
-		if err := json.Unmarshal(r.out, s.result); err != nil {
-			return nil, fmt.Errorf("result of beagle evolve %s: %w", spec, err)
+		if err := r.Decode(s.result); err != nil {
+			return nil, fmt.Errorf("%s: %w", spec, err)
 		}
 		s.read()
 	}

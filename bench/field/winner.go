@@ -45,7 +45,7 @@ func (w *winner) wrong() bool {
 
 // check applies the winner's patch to a copy of the module, runs the package's own
 // tests on it, and has it verified and measured a second time.
-func (l *lab) check(ctx context.Context, f function, dir, out string, s *search) (*winner, error) {
+func (l *searcher) check(ctx context.Context, f function, dir, out string, s *search) (*winner, error) {
 	w := &winner{}
 	var err error
 	if w.Tests, w.Failed, err = patched(ctx, dir, f.dir(), filepath.Join(out, "patch.diff")); err != nil {
@@ -70,23 +70,23 @@ func (l *lab) check(ctx context.Context, f function, dir, out string, s *search)
 }
 
 // verify has versions judged and measured in one run, with a store of its own.
-func (l *lab) verify(
+func (l *searcher) verify(
 	ctx context.Context, dir, spec string, contract []string, files ...string,
 ) (map[string]*beagle.Verdict, error) {
 	args := append([]string{"verify", "--json", "--quiet", "--offline", "--force", "-C", dir}, l.verifyBudget()...)
-	r, err := l.beagleCommand(ctx, append(append(append(args, contract...), spec), files...)...)
+	r, err := l.call(ctx, append(append(append(args, contract...), spec), files...)...)
 	if err != nil {
 		return nil, err
 	}
 	out := map[string]*beagle.Verdict{}
 	if len(files) == 1 {
 		v := &beagle.Verdict{}
-		if json.Unmarshal(r.out, v) == nil && v.Status != "" {
+		if json.Unmarshal(r.Out, v) == nil && v.Status != "" {
 			out[files[0]] = v
 		}
 		return out, nil
 	}
-	for line := range strings.Lines(string(r.out)) {
+	for line := range strings.Lines(string(r.Out)) {
 		var j beagle.Judgement
 		if err := json.Unmarshal([]byte(line), &j); err == nil {
 			out[j.File] = &j.Verdict
@@ -96,7 +96,7 @@ func (l *lab) verify(
 }
 
 // verifyBudget returns the flags: the part of the budget that beagle verify has too.
-func (l *lab) verifyBudget() []string {
+func (l *searcher) verifyBudget() []string {
 	var out []string
 	for i := 0; i+1 < len(l.budget); i++ {
 		if name := strings.TrimLeft(l.budget[i], "-"); name == "measure" || name == "fuzz" {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/command"
 )
 
 // leastAlike is the goal for the benchmark of one function of metricsd.
@@ -75,7 +76,7 @@ func (l *lab) record(ctx context.Context, file string) error {
 	build := l.command(ctx, l.home("campaign"), "build", "--probe", alikeTarget, "-o", program, ".")
 	build.Dir = filepath.Join(l.root, "metricsd")
 	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("beagle build: %w\n%s", err, tail(string(out)))
+		return fmt.Errorf("beagle build: %w\n%s", err, command.LastPart(string(out)))
 	}
 	inputs := filepath.Join(l.dir, "probed.sock")
 	agent := exec.CommandContext(ctx, program, "agent", "-http=", "-listen.udp=", "-listen.unixgram", inputs)
@@ -101,7 +102,7 @@ func (l *lab) record(ctx context.Context, file string) error {
 		"--rate", "100", "--raw", "--follow", "--call-bytes", "8192", "--out", file, "-C",
 		filepath.Join(l.root, "metricsd"), alikeTarget)
 	if out, err := capture.CombinedOutput(); err != nil {
-		return fmt.Errorf("beagle capture: %w\n%s", err, tail(string(out)))
+		return fmt.Errorf("beagle capture: %w\n%s", err, command.LastPart(string(out)))
 	}
 	return nil
 }

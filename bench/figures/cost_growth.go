@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+
+	"github.com/beagle-go/beagle/internal/command"
 )
 
 // growth reads the benchmark of a search whose candidates are evaluated in no
@@ -58,7 +60,7 @@ func (l *lab) searches(ctx context.Context, pattern string) ([]map[string]float6
 	c.Dir, c.Stderr = l.root, os.Stderr
 	out, err := c.Output()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w\n%s", strings.Join(c.Args, " "), err, tail(string(out)))
+		return nil, fmt.Errorf("%s: %w\n%s", strings.Join(c.Args, " "), err, command.LastPart(string(out)))
 	}
 	points := benchmarked(out)
 	if len(points) == 0 {

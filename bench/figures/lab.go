@@ -1,20 +1,17 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/command"
 )
 
 // A lab is a scratch directory with a beagle binary, and the runs that
@@ -36,24 +33,20 @@ func openLab(ctx context.Context) (*lab, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.beagle = filepath.Join(l.dir, "beagle")
-	// the same for the same code
-	build := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", l.beagle, "./cmd/beagle")
-	build.Dir, build.Stderr = l.root, os.Stderr
-	if err := build.Run(); err != nil {
+	if l.beagle, err = command.Build(ctx, l.root, l.dir); err != nil {
 		l.close()
-		return nil, fmt.Errorf("build beagle: %w", err)
+		return nil, err
 	}
 	return l, nil
 }
 
 // emptyLab returns a lab without a binary, for figures that run none.
 func emptyLab(ctx context.Context) (*lab, error) {
-	mod, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
+	root, err := command.Root(ctx)
 	if err != nil {
 		return nil, err
 	}
-	l := &lab{root: filepath.Dir(strings.TrimSpace(string(mod)))}
+	l := &lab{root: root}
 	if l.dir, err = os.MkdirTemp("", "figures-"); err != nil {
 		return nil, err
 	}
@@ -65,45 +58,26 @@ func (l *lab) close() { os.RemoveAll(l.dir) }
 // home returns a store of its own for a purpose.
 func (l *lab) home(name string) string { return filepath.Join(l.dir, "home-"+name) }
 
-// command prepares a call of beagle. Everything that it starts names the lab's
-// directory in its path, so that leftovers can be found.
+// called is a call of beagle. Everything that it starts names the lab's directory in its path, so
+// that leftovers can be found.
+func (l *lab) called(home string, args ...string) command.Call {
+	return command.Call{Program: l.beagle, Args: args, Dir: l.root, Home: home,
+		Env: []string{"TMPDIR=" + filepath.Join(l.dir, "tmp")}}
+}
+
+// command prepares a call of beagle that the caller starts and watches.
 func (l *lab) command(ctx context.Context, home string, args ...string) *exec.Cmd {
-	c := exec.CommandContext(ctx, l.beagle, args...)
-	c.Dir = l.root
-	c.Env = append(os.Environ(), "BEAGLE_HOME="+home, "TMPDIR="+filepath.Join(l.dir, "tmp"))
-	return c
+	return l.called(home, args...).Cmd(ctx)
 }
 
-// refusals are the exit statuses of beagle verify for versions that it does not
-// accept: wrong, not faster, not compiling, forbidden.
-var refusals = []int{1, 3, 4, 5}
-
-// call runs beagle with --json and decodes what it prints. Statuses 0 and 1
-// are answers.
+// call runs beagle with --json and decodes what it prints.
 func (l *lab) call(ctx context.Context, home string, v any, args ...string) error {
-	c := l.command(ctx, home, args...)
-	var stderr bytes.Buffer
-	c.Stderr = &stderr
-	out, err := c.Output()
-	if c.ProcessState != nil {
-		l.peak = peakOf(c.ProcessState.SysUsage())
-	}
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && slices.Contains(refusals, exit.ExitCode()) && len(out) > 0 {
-		err = nil
-	}
+	e, err := l.called(home, args...).Run(ctx)
 	if err != nil {
-		return fmt.Errorf("beagle %s: %w\n%s", strings.Join(args, " "), err, tail(stderr.String()))
+		return err
 	}
-	if err := json.Unmarshal(out, v); err != nil {
-		return fmt.Errorf("beagle %s printed no JSON: %w", strings.Join(args, " "), err)
-	}
-	return nil
-}
-
-func tail(s string) string {
-	const most = 2000
-	return s[max(0, len(s)-most):]
+	l.peak = peakOf(e.State.SysUsage())
+	return e.Decode(v)
 }
 
 // write replaces a marked section of docs/measurements.md.

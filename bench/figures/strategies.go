@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/command"
 )
 
 const seeds = 3
@@ -204,7 +205,7 @@ func until(c *exec.Cmd, stage string, sig os.Signal, wait func(context.Context))
 		return true, nil
 	}
 	if err != nil {
-		err = fmt.Errorf("%s: %w\n%s", strings.Join(c.Args, " "), err, tail(said.String()))
+		err = fmt.Errorf("%s: %w\n%s", strings.Join(c.Args, " "), err, command.LastPart(said.String()))
 	}
 	return false, err
 }

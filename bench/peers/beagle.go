@@ -14,10 +14,9 @@ import (
 	"github.com/beagle-go/beagle/internal/llmtest"
 )
 
-// The command evaluates for real: it builds, verifies and measures. So its
-// time for a candidate is no measure of what it adds to that; it counts that
-// itself.
-type command struct{ path string }
+// A binary is the command. It evaluates for real: it builds, verifies and measures. So its time for
+// a candidate does not measure what it adds to that; it counts that itself.
+type binary struct{ path string }
 
 // result holds the part of the command's JSON that is read.
 type result struct {
@@ -44,7 +43,7 @@ func module(dir string) error {
 }
 
 // run puts the command to a scenario.
-func (c command) run(ctx context.Context, s scenario, dir string) (outcome, error) {
+func (b binary) run(ctx context.Context, s scenario, dir string) (outcome, error) {
 	if err := module(dir); err != nil {
 		return outcome{}, err
 	}
@@ -59,7 +58,7 @@ func (c command) run(ctx context.Context, s scenario, dir string) (outcome, erro
 		"--json", ".Count"}
 	var out result
 	if s.kill {
-		if err := c.start(ctx, s, dir, args, server, s.n/2, nil); err != nil {
+		if err := b.start(ctx, s, dir, args, server, s.n/2, nil); err != nil {
 			return outcome{}, err
 		}
 		left = sweep(dir)
@@ -69,7 +68,7 @@ func (c command) run(ctx context.Context, s scenario, dir string) (outcome, erro
 		}
 		args = []string{"resume", "--json", runs[0].Name()}
 	}
-	if err := c.start(ctx, s, dir, args, server, 0, &out); err != nil {
+	if err := b.start(ctx, s, dir, args, server, 0, &out); err != nil {
 		return outcome{}, err
 	}
 	o := fromLogs(s, server, nil)
@@ -79,7 +78,7 @@ func (c command) run(ctx context.Context, s scenario, dir string) (outcome, erro
 		o.twice = paidTwice(dir)
 	}
 	if s.name == "hang" {
-		o.harmed = c.harmed(s, out)
+		o.harmed = b.harmed(s, out)
 	}
 	o.strays = left + sweep(dir)
 	o.note = fmt.Sprint(out.Statuses)
@@ -87,7 +86,7 @@ func (c command) run(ctx context.Context, s scenario, dir string) (outcome, erro
 }
 
 // harmed counts the faultless candidates with another verdict.
-func (c command) harmed(s scenario, out result) int {
+func (b binary) harmed(s scenario, out result) int {
 	hanging := 0
 	for number := 1; number <= out.Models.Calls; number++ {
 		if s.reply(number).hang {
@@ -124,12 +123,12 @@ func paidTwice(dir string) int {
 	return n
 }
 
-func (c command) start(
+func (b binary) start(
 	ctx context.Context, s scenario, dir string, args []string, server *llmtest.Server, killAfter int, out *result,
 ) error {
 	ctx, cancel := context.WithTimeout(ctx, s.within)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, c.path, args...)
+	cmd := exec.CommandContext(ctx, b.path, args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "BEAGLE_HOME="+filepath.Join(dir, "home"),
 		"TMPDIR="+filepath.Join(dir, "tmp"), "GOWORK=off")

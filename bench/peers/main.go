@@ -24,6 +24,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/beagle-go/beagle/internal/command"
 )
 
 // The releases that are compared.
@@ -132,15 +134,17 @@ func (o *options) programs(ctx context.Context) ([]named, error) {
 		}
 	}
 	if o.beagle == "" && wanted("Beagle") {
-		o.beagle = filepath.Join(o.dir, "beagle")
-		if out, err := exec.CommandContext(ctx, "go", "build", "-o", o.beagle,
-			"github.com/beagle-go/beagle/cmd/beagle").CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("building the command: %w\n%s", err, out)
+		root, err := command.Root(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if o.beagle, err = command.Build(ctx, root, o.dir); err != nil {
+			return nil, err
 		}
 	}
 	var out []named
 	for _, p := range []named{{"OpenEvolve", openEvolve(o.venv)}, {"ShinkaEvolve", shinka(o.venv)},
-		{"loop", loop{}}, {"durable", loop{durable: true}}, {"Beagle", command{o.beagle}}} {
+		{"loop", loop{}}, {"durable", loop{durable: true}}, {"Beagle", binary{o.beagle}}} {
 		if wanted(p.name) {
 			out = append(out, p)
 		}

@@ -49,14 +49,14 @@ func (l *lab) module(ctx context.Context, path, version string) (string, error) 
 	}
 	return modcopy.Get(ctx, l.dir, path, version, func(copied string) error {
 		// Tests may need more than go.sum lists. A missing module shows when a function is loaded.
-		_, _ = command(ctx, copied, "go", "mod", "download")
-		_, _ = command(ctx, copied, "go", "list", "-test", "-deps", "./...")
+		_, _ = goCommand(ctx, copied, "go", "mod", "download")
+		_, _ = goCommand(ctx, copied, "go", "list", "-test", "-deps", "./...")
 		return ctx.Err()
 	})
 }
 
-// command runs the go command outside of any workspace, and lets it complete go.mod and go.sum.
-func command(ctx context.Context, dir string, name string, args ...string) ([]byte, error) {
+// goCommand runs the go command outside of any workspace, and lets it complete go.mod and go.sum.
+func goCommand(ctx context.Context, dir string, name string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod")
@@ -95,12 +95,12 @@ func copyTree(to, from string, want func(rel string) bool) error {
 // copyStandard makes a module of those packages of the standard library that
 // import nothing internal. Their test files stay where the same holds for them.
 func copyStandard(ctx context.Context, to string) error {
-	root, err := command(ctx, ".", "go", "env", "GOROOT")
+	root, err := goCommand(ctx, ".", "go", "env", "GOROOT")
 	if err != nil {
 		return err
 	}
 	src := filepath.Join(strings.TrimSpace(string(root)), "src")
-	out, err := command(ctx, src, "go", "list", "-e", "-json=ImportPath,Dir,Imports,GoFiles,SFiles", "std")
+	out, err := goCommand(ctx, src, "go", "list", "-e", "-json=ImportPath,Dir,Imports,GoFiles,SFiles", "std")
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,6 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -23,6 +22,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/command"
 	"github.com/beagle-go/beagle/internal/source"
 )
 
@@ -62,10 +62,9 @@ func versions(ctx context.Context, l *lab, f *flag.FlagSet, args []string) error
 		return err
 	}
 	if *tool == "" {
-		*tool = filepath.Join(l.dir, "beagle")
-		if out, err := exec.CommandContext(ctx, "go", "build", "-C", l.root, "-o", abs(*tool), "./cmd/beagle").
-			CombinedOutput(); err != nil {
-			return fmt.Errorf("build of beagle: %w\n%s", err, out)
+		var err error
+		if *tool, err = command.Build(ctx, l.root, l.dir); err != nil {
+			return err
 		}
 	}
 	judgeAll(ctx, l, abs(*tool), list, *at, *each)
@@ -243,12 +242,11 @@ func runTool(ctx context.Context, tool, home, dir string, flags []string, group 
 	for _, v := range group {
 		args = append(args, v.path)
 	}
-	cmd := exec.CommandContext(ctx, tool, args...)
-	cmd.Env = append(os.Environ(), "GOWORK=off", "BEAGLE_HOME="+abs(home))
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	ended := cmd.Run()
-	d := json.NewDecoder(&stdout) // verdicts come in the order in which they are found
+	end, err := command.Call{Program: tool, Args: args, Home: abs(home), Env: []string{"GOWORK=off"}}.Run(ctx)
+	if err != nil {
+		return err
+	}
+	d := json.NewDecoder(bytes.NewReader(end.Out)) // verdicts come in the order in which they are found
 	for range group {
 		one := beagle.Judgement{File: group[0].path}
 		into := any(&one)
@@ -265,10 +263,10 @@ func runTool(ctx context.Context, tool, home, dir string, flags []string, group 
 		}
 	}
 	if slices.ContainsFunc(group, func(v *version) bool { return v.verdict == nil }) {
-		return fmt.Errorf("%v: %s", ended, strings.TrimSpace(stderr.String()))
+		return fmt.Errorf("beagle verify ended with status %d: %s", end.Status, strings.TrimSpace(end.Said))
 	}
 	if len(group) == 1 {
-		group[0].cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+		group[0].cpu = end.Processor()
 	}
 	return nil
 }

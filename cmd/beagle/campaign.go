@@ -73,8 +73,12 @@ type campaignFlags struct {
 	anyway     bool
 	noBench    bool
 	server     fleet.Server // of the searches; none: this machine
-	std        stdio
+}
 
+// A campaignRun is one call of the command: its settings, and the campaign that it carries out.
+type campaignRun struct {
+	campaignFlags
+	std   stdio
 	store *store.Store
 	state *campaign.State
 	watch *progress
@@ -120,7 +124,7 @@ func (o *campaignFlags) flags(f *flagSet) {
 
 // runCampaign begins a campaign, goes on with one, or prints the memory.
 func runCampaign(ctx context.Context, c *command, args []string, std stdio) (int, error) {
-	o := &campaignFlags{spec: flow.Defaults(), std: std, used: processorSeconds}
+	o := &campaignRun{campaignFlags: campaignFlags{spec: flow.Defaults()}, std: std, used: processorSeconds}
 	f := c.flags(std)
 	o.flags(f)
 	models := modelOptions{}
@@ -164,38 +168,69 @@ func runCampaign(ctx context.Context, c *command, args []string, std stdio) (int
 
 // settle joins the command line with beagle.yaml, and checks both.
 func (o *campaignFlags) settle(f *flagSet, models *modelOptions) error {
+	if err := o.takeFile(f, models); err != nil {
+		return err
+	}
+	if err := o.checkTogether(); err != nil {
+		return err
+	}
+	// The parts check their own flags.
+	o.spots.limit, o.spots.leastSet = 0, f.given("least")
+	if err := o.spots.check(f); err != nil {
+		return err
+	}
+	if err := models.settle(&o.spec.Models); err != nil {
+		return err
+	}
+	// Check the spec of the searches now, with the name of any target.
+	o.spec.Dir = o.spots.dir
+	spec := o.spec
+	spec.Target, spec.Evidence = "target", o.evidence
+	if err := spec.Validate(); err != nil {
+		return err
+	}
+	o.spec.Models = spec.Models
+	return models.started(&o.spec.Models)
+}
+
+// takeFile takes the settings of beagle.yaml that no flag gives.
+func (o *campaignFlags) takeFile(f *flagSet, models *modelOptions) error {
 	file := o.spots.config
 	if file == "" {
 		file = filepath.Join(o.spots.dir, settings.Name)
 	}
-	// Take the settings of beagle.yaml that no flag gives.
 	s, _, err := settings.Read(file, o.spots.service, o.spots.config != "" || o.spots.service != "")
 	if err != nil {
 		return err
 	}
-	if s != nil {
-		y := &s.Campaign
-		if y.Processor > 0 && !f.given("processor") {
-			o.processor = y.Processor
-		}
-		if y.Dollars > 0 && !f.given("budget-usd") && len(models.models)+len(models.agents) > 0 {
-			models.dollars = y.Dollars
-		}
-		if y.Targets > 0 && !f.given("targets") {
-			o.targets = y.Targets
-		}
-		if y.Candidates > 0 && !f.given("candidates") {
-			o.spec.Candidates = y.Candidates
-		}
-		o.files = map[string]string{}
-		for target, name := range y.Inputs {
-			if !filepath.IsAbs(name) {
-				name = filepath.Join(filepath.Dir(file), name)
-			}
-			o.files[target] = name
-		}
+	if s == nil {
+		return nil
 	}
-	// Check the flags against each other.
+	y := &s.Campaign
+	if y.Processor > 0 && !f.given("processor") {
+		o.processor = y.Processor
+	}
+	if y.Dollars > 0 && !f.given("budget-usd") && len(models.models)+len(models.agents) > 0 {
+		models.dollars = y.Dollars
+	}
+	if y.Targets > 0 && !f.given("targets") {
+		o.targets = y.Targets
+	}
+	if y.Candidates > 0 && !f.given("candidates") {
+		o.spec.Candidates = y.Candidates
+	}
+	o.files = map[string]string{}
+	for target, name := range y.Inputs {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(filepath.Dir(file), name)
+		}
+		o.files[target] = name
+	}
+	return nil
+}
+
+// checkTogether checks the flags against each other.
+func (o *campaignFlags) checkTogether() error {
 	bad := func(what, remedy string) error { return &beagle.UsageError{What: what, Remedy: remedy} }
 	switch {
 	case o.targets < 1 || o.targets > 1000:
@@ -219,27 +254,11 @@ func (o *campaignFlags) settle(f *flagSet, models *modelOptions) error {
 			return bad("--inputs "+o.inputs+" is not a directory", "name one with files such as tags.Normalize.jsonl")
 		}
 	}
-	// The parts check their own flags.
-	o.spots.limit, o.spots.leastSet = 0, f.given("least")
-	if err := o.spots.check(f); err != nil {
-		return err
-	}
-	if err := models.settle(&o.spec.Models); err != nil {
-		return err
-	}
-	// Check the spec of the searches now, with the name of any target.
-	o.spec.Dir = o.spots.dir
-	spec := o.spec
-	spec.Target, spec.Evidence = "target", o.evidence
-	if err := spec.Validate(); err != nil {
-		return err
-	}
-	o.spec.Models = spec.Models
-	return models.started(&o.spec.Models)
+	return nil
 }
 
 // begin plans a new campaign.
-func (o *campaignFlags) begin(ctx context.Context, f *flagSet, sources []string) error {
+func (o *campaignRun) begin(ctx context.Context, f *flagSet, sources []string) error {
 	job, err := o.spots.job(sources, o.std)
 	if err != nil {
 		return err
@@ -298,7 +317,7 @@ func (o *campaignFlags) begin(ctx context.Context, f *flagSet, sources []string)
 }
 
 // remembered reads what campaigns tried.
-func (o *campaignFlags) remembered() (map[string][]beagle.CampaignAttempt, error) {
+func (o *campaignRun) remembered() (map[string][]beagle.CampaignAttempt, error) {
 	all, err := store.ReadLines[beagle.CampaignAttempt](filepath.Join(o.store.Dir(), "campaigns.jsonl"))
 	if err != nil {
 		return nil, err
@@ -311,12 +330,12 @@ func (o *campaignFlags) remembered() (map[string][]beagle.CampaignAttempt, error
 }
 
 // save writes the state, so that another process can go on.
-func (o *campaignFlags) save() error {
+func (o *campaignRun) save() error {
 	return campaigns.Base{Store: o.store, ID: o.state.Campaign.ID}.Save(o.state)
 }
 
 // load takes up a campaign that was stopped.
-func (o *campaignFlags) load(f *flagSet, sources []string) error {
+func (o *campaignRun) load(f *flagSet, sources []string) error {
 	if len(sources) > 0 {
 		return &beagle.UsageError{
 			What:   "--resume with a SOURCE",
@@ -371,7 +390,7 @@ func (o *campaignFlags) load(f *flagSet, sources []string) error {
 }
 
 // printMemory lists what campaigns tried.
-func (o *campaignFlags) printMemory() (int, error) {
+func (o *campaignRun) printMemory() (int, error) {
 	all, err := store.ReadLines[beagle.CampaignAttempt](filepath.Join(o.store.Dir(), "campaigns.jsonl"))
 	if err != nil {
 		return exitNo, err

@@ -12,7 +12,7 @@ import (
 )
 
 // away has a workflow carry the campaign out, and follows it by its state in the store.
-func (o *campaignFlags) away(ctx context.Context) error {
+func (o *campaignRun) away(ctx context.Context) error {
 	w := o.work()
 	if err := o.hand(ctx, &w); err != nil {
 		return err
@@ -20,7 +20,7 @@ func (o *campaignFlags) away(ctx context.Context) error {
 	looking, done := context.WithCancel(ctx)
 	defer done()
 	var looks sync.WaitGroup
-	f := &campaignFollower{campaignFlags: o, base: w.Base, said: map[string]string{}}
+	f := &campaignFollower{campaignRun: o, base: w.Base, said: map[string]string{}}
 	looks.Go(func() { f.follow(looking) })
 	d := &fleet.Driver{Store: o.store, Server: o.server, Watch: o.watch.watch, Log: o.std.err}
 	err := d.Campaign(ctx, w.ID)
@@ -32,7 +32,7 @@ func (o *campaignFlags) away(ctx context.Context) error {
 
 // hand stores the workflow's inputs. Inputs that are stored already stay: the workflow may use
 // them.
-func (o *campaignFlags) hand(ctx context.Context, w *campaigns.Work) error {
+func (o *campaignRun) hand(ctx context.Context, w *campaigns.Work) error {
 	if _, placed, err := w.Placed(); err != nil || placed {
 		return err
 	}
@@ -64,7 +64,7 @@ func (o *campaignFlags) hand(ctx context.Context, w *campaigns.Work) error {
 
 // A campaignFollower reports the workflow's progress since its last look.
 type campaignFollower struct {
-	*campaignFlags
+	*campaignRun
 	base campaigns.Base
 	said map[string]string // the last word of each target
 }

@@ -26,7 +26,7 @@ func TestResumeBudget(t *testing.T) {
 		t.Fatal(err)
 	}
 	resume := func(at fleet.Server, args ...string) (float64, error) {
-		o := &campaignFlags{spec: flow.Defaults(), store: s, resume: "c1", server: at}
+		o := &campaignRun{campaignFlags: campaignFlags{spec: flow.Defaults(), resume: "c1", server: at}, store: s}
 		models, f := modelOptions{}, campaignCommand.flags(stdio{io.Discard, io.Discard})
 		models.flags(f, &o.spec.Models)
 		if err := f.Parse(append(args, "--model", "test@http://127.0.0.1:1/v1")); err != nil {
@@ -68,8 +68,12 @@ func TestCampaignOwned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := &campaignFlags{store: s, state: &campaign.State{Campaign: beagle.Campaign{ID: "c1"}},
-		watch: newProgress(io.Discard, true), server: fleet.Server{Address: "127.0.0.1:1"}, spec: flow.Defaults()}
+	o := &campaignRun{
+		campaignFlags: campaignFlags{server: fleet.Server{Address: "127.0.0.1:1"}, spec: flow.Defaults()},
+		store:         s,
+		state:         &campaign.State{Campaign: beagle.Campaign{ID: "c1"}},
+		watch:         newProgress(io.Discard, true),
+	}
 	w := o.work()
 	var bad *beagle.UsageError
 	if err := o.hand(t.Context(), &w); !errors.As(err, &bad) {

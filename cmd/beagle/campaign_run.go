@@ -16,7 +16,7 @@ import (
 )
 
 // relate notes how the profile relates the hot spots to each other.
-func (o *campaignFlags) relate(t *hotspots.Table, s *campaign.State) {
+func (o *campaignRun) relate(t *hotspots.Table, s *campaign.State) {
 	for i, a := range t.Hotspots.Hotspots {
 		if i >= campaign.Looked*o.targets && !o.heads {
 			break // no campaign gets that far, unless it passes over what its heads reach
@@ -44,7 +44,7 @@ func (o *campaignFlags) relate(t *hotspots.Table, s *campaign.State) {
 }
 
 // work returns the worker on targets.
-func (o *campaignFlags) work() campaigns.Work {
+func (o *campaignRun) work() campaigns.Work {
 	w := campaigns.Work{Base: campaigns.Base{Store: o.store, ID: o.state.Campaign.ID}, Order: o.order(),
 		Watch: o.watch.watch}
 	if o.at != "" {
@@ -53,20 +53,20 @@ func (o *campaignFlags) work() campaigns.Work {
 	return w
 }
 
-func (o *campaignFlags) order() campaigns.Order {
+func (o *campaignRun) order() campaigns.Order {
 	return campaigns.Order{Spec: o.spec, Evidence: o.evidence, Inputs: o.inputs, Files: o.files, Again: o.again,
 		NoBench: o.noBench}
 }
 
 // capture records calls of a target at the probes of --at.
-func (o *campaignFlags) capture(ctx context.Context, target, file string) error {
+func (o *campaignRun) capture(ctx context.Context, target, file string) error {
 	_, err := captureCommand.run(ctx, captureCommand, []string{"start", "--at", o.at, "--for", "30s", "--out", file,
 		"-C", o.state.Dir, target}, stdio{io.Discard, o.std.err})
 	return err
 }
 
 // carry takes up targets until all are done, the budget is spent, or the user stops it.
-func (o *campaignFlags) carry(ctx context.Context) (int, error) {
+func (o *campaignRun) carry(ctx context.Context) (int, error) {
 	// Carry the campaign out here, or have a workflow do it.
 	var err error
 	if o.server.Address != "" {
@@ -107,7 +107,7 @@ func (o *campaignFlags) carry(ctx context.Context) (int, error) {
 }
 
 // own takes the campaign for this process, unless a workflow or another process has it.
-func (o *campaignFlags) own() (*store.Lock, error) {
+func (o *campaignRun) own() (*store.Lock, error) {
 	b := campaigns.Base{Store: o.store, ID: o.state.Campaign.ID}
 	lock, err := b.Lock()
 	if err != nil {
@@ -129,7 +129,7 @@ func elsewhere(b campaigns.Base, at fleet.Server) error {
 }
 
 // report writes the reports of the searches with a result.
-func (o *campaignFlags) report() error {
+func (o *campaignRun) report() error {
 	for _, t := range o.state.Campaign.Targets {
 		if t.Run == "" || t.State == beagle.CampaignKnown {
 			continue

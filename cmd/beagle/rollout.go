@@ -65,47 +65,83 @@ yet: hold; 130 interrupted.`,
 
 func init() { rolloutCommand.run = runRollout }
 
-// A rolloutFlags is the flags of all verbs.
+// A rolloutFlags is the flags of all verbs, by the verb that reads them.
 type rolloutFlags struct {
-	verb             string
-	plan, state, id  string
-	corpus, dir      string
-	at               []string
-	token, listen    string
-	service, config  string
-	predicted        string
-	cores            float64
-	slow             float64
-	slice            time.Duration
-	unit             string
-	noShadow, asJSON bool
-	orders           wire.RolloutOrders
-	server           fleet.Server // whose workflow drives it; none: this process does
-	std              stdio
-	rest             []string
+	rolloutCall
+	shadowFlags
+	startFlags
+	rehearseFlags
+	judgeFlags
+}
 
-	program, load string        // of a rehearsal
-	lasts         time.Duration // a rehearsal
+// A rolloutCall is what all verbs read.
+type rolloutCall struct {
+	verb   string
+	plan   string // of start and judge
+	dir    string
+	asJSON bool
+	std    stdio
+	rest   []string // arguments after the verb
+}
+
+type shadowFlags struct {
+	corpus string
+}
+
+type startFlags struct {
+	at            []string
+	token, listen string
+	server        fleet.Server // whose workflow drives it; none: this process does
+
+	// What the plan and the ledger need to know.
+	id, service, config string
+	predicted           string
+	cores, slow         float64
+	noShadow            bool
+
+	// What each process does.
+	unit   string
+	slice  time.Duration
+	orders wire.RolloutOrders
+}
+
+type rehearseFlags struct {
+	program, load string
+	lasts         time.Duration
+}
+
+type judgeFlags struct {
+	state string
 }
 
 func (o *rolloutFlags) flags(f *flagSet) {
 	f.StringVar(&o.plan, "plan", "", "start, judge: `file` with the plan, as JSON (docs/rollout.md)")
-	f.StringVar(&o.state, "state", "",
-		"judge: `file` that keeps the experiment; made from the plan when it is not there")
-	f.StringVar(&o.id, "id", "", "start: `name` of the rollout (default: the ID of its build)")
-	f.StringVar(&o.corpus, "corpus", "", "shadow: `file` of captured calls, as 'beagle capture' writes it")
 	f.StringVar(&o.dir, "C", ".", "shadow, patch, start: `directory` of the module")
+	f.BoolVar(&o.asJSON, "json", false, "print JSON (docs/json.md)")
+	o.shadowFlags.flags(f)
+	o.startFlags.flags(f)
+	o.rehearseFlags.flags(f)
+	o.judgeFlags.flags(f)
+}
+
+func (o *shadowFlags) flags(f *flagSet) {
+	f.StringVar(&o.corpus, "corpus", "", "shadow: `file` of captured calls, as 'beagle capture' writes it")
+}
+
+func (o *startFlags) flags(f *flagSet) {
 	f.Var(listFlag{&o.at}, "at",
 		"start: `addresses` of processes: paths of Unix sockets, or URLs of handlers, separated by commas")
-	serverFlags(f, &o.server)
 	f.StringVar(&o.token, "token", "", "start: `file` with the token (default: the one that BEAGLE_PROBE_TOKEN names)")
 	f.StringVar(&o.listen, "listen", "", "start: answer deployers and Prometheus at this `address`")
+	serverFlags(f, &o.server)
+	f.StringVar(&o.id, "id", "", "start: `name` of the rollout (default: the ID of its build)")
 	f.StringVar(&o.service, "service", "", "start: `name` of the service in "+settings.Name+" and in the ledger")
 	f.StringVar(&o.config, "config", "", "start: `file` with services; "+settings.Name+" of the directory by default")
 	f.StringVar(&o.predicted, "predicted", "",
 		"start: share of the service that the benchmark promises to save, as `ESTIMATE,LOW,HIGH`, for the ledger")
 	f.Float64Var(&o.cores, "cores", 0, "start: processors that the service keeps busy, for the ledger")
 	f.Float64Var(&o.slow, "slow", 0, "start: milliseconds above which a request is slow")
+	f.BoolVar(&o.noShadow, "no-shadow", false, "start: without a shadow of these versions")
 	f.StringVar(&o.unit, "unit", "",
 		"start: what chance assigns to an arm: slice, the default, or `request`, for functions with a context")
 	f.DurationVar(&o.slice, "slice", 20*time.Millisecond, "start: length of an arm's slice")
@@ -115,12 +151,18 @@ func (o *rolloutFlags) flags(f *flagSet) {
 	f.Float64Var(&o.orders.MostHeap, "most-heap", 3, "start: factor by which the live heap may grow")
 	f.Float64Var(&o.orders.Stuck, "stuck", 3, "start: seconds after which calls that do not return count as hung")
 	f.Float64Var(&o.orders.TTL, "ttl", 86400, "start: seconds until a process ends the rollout by itself")
-	f.BoolVar(&o.noShadow, "no-shadow", false, "start: without a shadow of these versions")
+}
+
+func (o *rehearseFlags) flags(f *flagSet) {
 	f.StringVar(&o.program, "run", "", "rehearse: `command` that runs the service, built with both versions")
 	f.StringVar(&o.load, "load", "",
 		"rehearse: `command` that puts load on it; run again and again until the time is over")
 	f.DurationVar(&o.lasts, "for", time.Minute, "rehearse: how long")
-	f.BoolVar(&o.asJSON, "json", false, "print JSON (docs/json.md)")
+}
+
+func (o *judgeFlags) flags(f *flagSet) {
+	f.StringVar(&o.state, "state", "",
+		"judge: `file` that keeps the experiment; made from the plan when it is not there")
 }
 
 // rolloutVerbs are the verbs with the numbers of their arguments.
@@ -136,7 +178,7 @@ var rolloutVerbs = map[string]struct {
 
 // runRollout checks the verb and its arguments, and runs it.
 func runRollout(ctx context.Context, c *command, args []string, std stdio) (int, error) {
-	o := &rolloutFlags{std: std}
+	o := &rolloutFlags{rolloutCall: rolloutCall{std: std}}
 	f := c.flags(std)
 	o.flags(f)
 	rest, err := parse(f, args, 1, 1001)

@@ -37,7 +37,7 @@ func TestBarren(t *testing.T) {
 		spec := Defaults()
 		spec.Dir, spec.Target = dir, name
 		change(&spec)
-		u, err := source.Load(t.Context(), spec.load())
+		u, err := source.Load(t.Context(), spec.Load())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -61,7 +61,7 @@ func open(ctx context.Context, run string, spec Spec, s *store.Store, watch Watc
 	// Start the sandbox and load the target at the same time.
 	go programVersion() // reads a large file while the go command runs
 	unboxed := l.enclose(ctx, &spec)
-	u, err := source.Load(ctx, spec.load())
+	u, err := source.Load(ctx, spec.Load())
 	if err != nil {
 		return nil, err
 	}

@@ -137,8 +137,8 @@ func (s *Spec) Validate() error {
 	return s.Models.check()
 }
 
-// load says which target to load, and how.
-func (s *Spec) load() source.Options {
+// Load says which target to load, and how.
+func (s *Spec) Load() source.Options {
 	return source.Options{Dir: s.Dir, Spec: s.Target, Tags: s.Tags, Requires: s.Requires, Ignore: s.Ignore,
 		InPlace: s.mayGoInPlace(), Group: s.Evidence != EvidenceCorpus, Across: s.Across, Also: []string{lift.SimdPath}}
 }

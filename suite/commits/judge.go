@@ -2,15 +2,13 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/command"
 	"github.com/beagle-go/beagle/suite/commits/change"
 )
 
@@ -75,30 +73,17 @@ func (j *judge) verify(ctx context.Context, dir, file string, e *change.Entry, c
 	if contract && len(e.Ignore) > 0 {
 		args = append(args, "--ignore", strings.Join(e.Ignore, ","))
 	}
-	ctx, cancel := context.WithTimeout(ctx, j.limit)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, j.beagle, append(args, e.Function, file)...)
-	// An interrupt lets beagle end the programs that it started.
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = 10 * time.Second
-	cmd.Env = append(os.Environ(), "BEAGLE_HOME="+filepath.Join(j.dir, "home"))
-	var problems strings.Builder
-	cmd.Stderr = &problems
-	out, err := cmd.Output()
-	if ctx.Err() != nil {
+	args = append(args, e.Function, file)
+	end, err := command.Call{Program: j.beagle, Args: args, Home: filepath.Join(j.dir, "home"), Limit: j.limit}.Run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if end.Late {
 		return nil, fmt.Errorf("beagle verify took longer than %v", j.limit)
 	}
 	v := &beagle.Verdict{}
-	if jsonErr := json.Unmarshal(out, v); jsonErr != nil {
-		if err == nil {
-			err = jsonErr
-		}
-		return nil, fmt.Errorf("beagle verify: %w: %s", err, firstLine(problems.String()))
+	if err := end.Decode(v); err != nil {
+		return nil, err
 	}
 	return v, nil
-}
-
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
-	return strings.TrimPrefix(line, "beagle verify: ")
 }

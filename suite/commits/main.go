@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
 
+	"github.com/beagle-go/beagle/internal/command"
 	"github.com/beagle-go/beagle/internal/sandbox"
 	"github.com/beagle-go/beagle/suite/commits/change"
 )
@@ -148,11 +148,13 @@ func newJudge(ctx context.Context, o *options) (*judge, func(), error) {
 	}
 	j := &judge{beagle: o.beagle, dir: dir, mode: o.mode, budget: strings.Fields(o.budget), limit: o.limit}
 	if j.beagle == "" && o.mode == "full" {
-		j.beagle = filepath.Join(dir, "beagle")
-		build := exec.CommandContext(ctx, "go", "build", "-o", j.beagle, "github.com/beagle-go/beagle/cmd/beagle")
-		if out, err := build.CombinedOutput(); err != nil {
+		root, err := command.Root(ctx)
+		if err == nil {
+			j.beagle, err = command.Build(ctx, root, dir)
+		}
+		if err != nil {
 			cleanup()
-			return nil, nil, fmt.Errorf("build beagle: %w: %s", err, out)
+			return nil, nil, err
 		}
 	}
 	return j, cleanup, nil

@@ -93,7 +93,7 @@ func (w *Work) Look(ctx context.Context, s *campaign.State, target string) (Take
 	}
 	out := Taken{Target: *at, Attempt: beagle.CampaignAttempt{Campaign: w.ID, Target: target}}
 	t := &out.Target
-	u, err := w.load(ctx, s, target)
+	u, err := w.load(ctx, s, t)
 	if err != nil {
 		return out, refused(t, err)
 	}
@@ -124,9 +124,10 @@ func (w *Work) Look(ctx context.Context, s *campaign.State, target string) (Take
 	return out, nil
 }
 
-func (w *Work) load(ctx context.Context, s *campaign.State, target string) (*source.Unit, error) {
-	return source.Load(ctx, source.Options{Dir: s.Dir, Spec: target, Tags: w.Order.Spec.Tags,
-		Across: w.Order.Spec.Across})
+// load loads a target as its search will, so that what a search takes is not refused here.
+func (w *Work) load(ctx context.Context, s *campaign.State, t *beagle.CampaignTarget) (*source.Unit, error) {
+	spec := w.Spec(s, t)
+	return source.Load(ctx, spec.Load())
 }
 
 // refused ends a target whose input is bad: the others go on.
@@ -224,7 +225,7 @@ func (w *Work) Judge(ctx context.Context, s *campaign.State, taken Taken) (Taken
 	if ok, err := w.Store.Load(t.Run, "result", r); err != nil || !ok {
 		return taken, errors.Join(fmt.Errorf("run %s has no result", t.Run), err)
 	}
-	u, err := w.load(ctx, s, t.Target)
+	u, err := w.load(ctx, s, t)
 	if err != nil {
 		return taken, refused(t, err)
 	}
