@@ -222,7 +222,7 @@ func (w *why) ask(ctx context.Context, u *source.Unit, p *mutate.Pass) error {
 					src, err = u.Copies.Narrow(src)
 				}
 			}
-			// Note why a version is none.
+			// Note why a text is not a version.
 			if err != nil {
 				reason = "refused: " + err.Error()
 			} else if _, problem := u.Reader.Parse(src); problem != nil {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/procgroup"
 )
 
 const (
@@ -96,7 +97,7 @@ func (f *fleet) serve(ctx context.Context) error {
 // work starts a worker.
 func (f *fleet) work(ctx context.Context, home string) error {
 	f.works = f.command(ctx, home, "worker", "--temporal", f.address())
-	ownGroup(f.works)
+	procgroup.Own(f.works)
 	return f.works.Start()
 }
 

@@ -8,10 +8,6 @@ import (
 	"os/exec"
 )
 
-// ownGroup does nothing on a system without process groups: the processes that the command started
-// may outlive it.
-func ownGroup(*exec.Cmd) {}
-
 // become runs a program where the system cannot put it in this one's place.
 func become(cmd *exec.Cmd) (int, error) {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr

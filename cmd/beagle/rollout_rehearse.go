@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/procgroup"
 	"github.com/beagle-go/beagle/internal/rollout"
 	"github.com/beagle-go/beagle/internal/rollout/pilot"
 	"github.com/beagle-go/beagle/internal/scratch"
@@ -156,7 +157,7 @@ func (o *rolloutFlags) stage(ctx context.Context, dir string) (*stage, error) {
 				cmd.Dir, cmd.Stdout, cmd.Stderr = o.dir, &out, &out
 				cmd.Env = append(os.Environ(), env...)
 				cmd.WaitDelay = 5 * time.Second
-				ownGroup(cmd)
+				procgroup.Own(cmd)
 				err := cmd.Run()
 				if ctx.Err() != nil || err == nil && again {
 					continue // load that is over begins again

@@ -9,6 +9,7 @@ import (
 // SARIF writes a report in the Static Analysis Results Interchange Format, version
 // 2.1.0 (OASIS, 2020), as code hosts read it.
 func (r *Report) SARIF(w io.Writer, version string) error {
+	// Declare the parts of SARIF that a viewer of results needs.
 	type text struct {
 		Text string `json:"text"`
 	}
@@ -48,6 +49,7 @@ func (r *Report) SARIF(w io.Writer, version string) error {
 		Tool    tool     `json:"tool"`
 		Results []result `json:"results"`
 	}
+	// List the rules: all static ones, and recorded ones with a finding.
 	out := run{Tool: tool{driver{Name: "beagle audit", Version: version}}, Results: []result{}}
 	for _, x := range Rules {
 		out.Tool.Driver.Rules = append(out.Tool.Driver.Rules, rule{x.ID, text{x.Text}})
@@ -57,6 +59,7 @@ func (r *Report) SARIF(w io.Writer, version string) error {
 			out.Tool.Driver.Rules = append(out.Tool.Driver.Rules, rule{x.ID, text{x.Text}})
 		}
 	}
+	// List the findings.
 	for _, f := range r.Findings {
 		out.Results = append(out.Results, result{
 			Rule: f.Rule, Level: "warning", Message: text{f.Benchmark + ": " + f.Reason + ". " + f.Remedy + "."},

@@ -15,8 +15,8 @@ type Observed struct {
 	Results          int // distinct results over the corpus
 }
 
-// Unobserved is for callers that ran nothing.
-var Unobserved = Observed{NonDeterministic: -1, Results: -1}
+// unobserved is for callers that ran nothing.
+var unobserved = Observed{NonDeterministic: -1, Results: -1}
 
 const (
 	refuseDistinct = 2    // fewer distinct inputs are a constant

@@ -55,7 +55,7 @@ func TestAudit(t *testing.T) {
 		{"all empty", func(_ *beagle.Target, c *beagle.Corpus, _ *Observed) { c.Facets.Params[0].Empty = 1 }, "one-class", false, "s is empty"},
 		{"mutates", func(_ *beagle.Target, c *beagle.Corpus, _ *Observed) { c.Facets.Mutates = []string{"s"} }, "mutates-input", false, "changes s"},
 	} {
-		target, corpus, o := goodTarget(), goodCorpus(), Unobserved
+		target, corpus, o := goodTarget(), goodCorpus(), unobserved
 		c.spoil(target, corpus, &o)
 		got := Audit(target, corpus, o)
 		if c.code == "" {
@@ -78,7 +78,7 @@ func TestAuditSmallDomain(t *testing.T) {
 	target.Params = []beagle.Param{{Kind: "bool"}, {Kind: "bool"}}
 	corpus.Train = corpus.Train[:4]
 	corpus.Facets.Params = nil
-	if got := Audit(target, corpus, Unobserved); len(got) != 0 {
+	if got := Audit(target, corpus, unobserved); len(got) != 0 {
 		t.Errorf("%+v", got)
 	}
 }

@@ -55,8 +55,8 @@ var doubts = []doubt{
 	notOnNewInputs, notApart, notWithColdCaches, notWithPGO, notWithCollector,
 }
 
-// Decide says whether the candidate is faster, and if not, why.
-func Decide(e *Evidence, corrected beagle.Ratio) (faster bool, why string) {
+// decideGain says whether the candidate is faster, and if not, why.
+func decideGain(e *Evidence, corrected beagle.Ratio) (faster bool, why string) {
 	return decideBy(doubts, e, corrected)
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/rt"
+	"github.com/beagle-go/beagle/internal/special"
 )
 
 // An Estimate is a log ratio with its standard error, from one process.
@@ -222,7 +223,7 @@ func perCall(t *rt.Timing, v int, q float64, among []bool) float64 {
 	for w, x := range byWindow {
 		if len(x) > 0 && (among == nil || among[w]) {
 			slices.Sort(x)
-			sum += quantile(x, q) * weight(t, w)
+			sum += special.Quantile(x, q) * weight(t, w)
 			weights += weight(t, w)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/special"
 )
 
 // measurement sums up a finalist.
@@ -102,7 +103,7 @@ func typical(rs []beagle.Resources) beagle.Resources {
 			x = append(x, get(r))
 		}
 		slices.Sort(x)
-		return quantile(x, 0.5)
+		return special.Quantile(x, 0.5)
 	}
 	if len(rs) == 0 {
 		return beagle.Resources{}

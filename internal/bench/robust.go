@@ -15,16 +15,6 @@ func median(x []float64) float64 {
 	return (x[(len(x)-1)/2] + x[len(x)/2]) / 2
 }
 
-// quantile of sorted x by linear interpolation.
-func quantile(x []float64, p float64) float64 {
-	at := p * float64(len(x)-1)
-	i := int(at)
-	if i+1 >= len(x) {
-		return x[len(x)-1]
-	}
-	return x[i] + (at-float64(i))*(x[i+1]-x[i])
-}
-
 // medianError returns Price and Bonett's standard error of the median of sorted x: the distance of
 // two order statistics about sqrt(n) from the middle, over the normal quantile that belongs to
 // their binomial coverage. NaN below 2 values.

@@ -186,7 +186,7 @@ func (m *confirmer) score(out *beagle.Measurement, e *Evidence) {
 	// Time alone is what all figures speak of already.
 	s := e.Score
 	if s.TimeAlone() {
-		out.Faster, out.Why = Decide(e, out.Corrected)
+		out.Faster, out.Why = decideGain(e, out.Corrected)
 		return
 	}
 	// A score of counts is exact, and most doubts are about times.
@@ -200,7 +200,7 @@ func (m *confirmer) score(out *beagle.Measurement, e *Evidence) {
 	in := e.inScore()
 	r := in.Train.Correct(len(m.finalists), m.tried)
 	out.Score = &r
-	out.Faster, out.Why = Decide(in, r)
+	out.Faster, out.Why = decideGain(in, r)
 	if out.Why != "" {
 		out.Why = fmt.Sprintf("by %s: %s", s.Quantity(), scoreWords.Replace(out.Why))
 	}

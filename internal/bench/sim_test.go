@@ -136,7 +136,7 @@ func (c code) decideFrom(rng *rand.Rand, most, finalists, tried int) (*Evidence,
 		apart := Combine(c.apart(rng))
 		e.Holdout, e.Fresh, e.Apart = &holdout, &fresh, &apart
 	}
-	faster, why := Decide(e, e.Train.Correct(finalists, tried))
+	faster, why := decideGain(e, e.Train.Correct(finalists, tried))
 	return e, faster, why
 }
 

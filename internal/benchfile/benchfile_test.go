@@ -251,7 +251,7 @@ func TestApportion(t *testing.T) {
 		shares []float64
 		n      int
 	}{{[]float64{0.999, 0.0005, 0.0005}, 100}, {[]float64{1, 1, 1}, 10}, {[]float64{0, 0, 5}, 3}, {[]float64{0.5}, 7}} {
-		counts, sum := Apportion(c.shares, c.n, 1), 0
+		counts, sum := apportion(c.shares, c.n, 1), 0
 		for _, k := range counts {
 			if k < 1 {
 				t.Errorf("%v", counts)

@@ -25,7 +25,7 @@ type Plan struct {
 	Unit     *source.Unit
 	Corpus   *beagle.Corpus
 	Groups   []Group
-	Extremes []Extreme
+	Extremes []extreme
 	Distinct int    // inputs of the corpus that can be written in Go
 	Rule     string // how the benchmark's distinct inputs stand for those of the corpus
 	Cold     bool   // each call finds its input in memory, and not in a cache
@@ -50,8 +50,8 @@ type Input struct {
 	lit    rt.Literal
 }
 
-// An Extreme is an input that is timed alone.
-type Extreme struct {
+// An extreme is an input that is timed alone.
+type extreme struct {
 	Name string
 	Input
 }
@@ -179,7 +179,7 @@ func (p *Plan) draw(strata []corpus.InputClass, n int, from *pool) []Group {
 	for i, s := range strata {
 		shares[i] = s.Share
 	}
-	counts := Apportion(shares, max(n, len(strata)), 1)
+	counts := apportion(shares, max(n, len(strata)), 1)
 	groups := make([]Group, len(strata))
 	for i, s := range strata {
 		groups[i] = Group{Name: s.Name, Share: s.Share, Weight: s.Share, Distinct: len(s.Records)}
@@ -220,8 +220,8 @@ func systematic(records []beagle.Record, n int) []Input {
 	return out
 }
 
-// Apportion divides n among shares by largest remainders, and gives each at least this many.
-func Apportion(shares []float64, n, least int) []int {
+// apportion divides n among shares by largest remainders, and gives each at least this many.
+func apportion(shares []float64, n, least int) []int {
 	total := 0.0
 	for _, s := range shares {
 		total += s
@@ -293,7 +293,7 @@ func (p *Plan) extremes(strata []corpus.InputClass, from *pool) {
 				return
 			}
 		}
-		p.Extremes = append(p.Extremes, Extreme{name, Input{Record: r, Share: 1, lit: from.lits[string(r.Args)]}})
+		p.Extremes = append(p.Extremes, extreme{name, Input{Record: r, Share: 1, lit: from.lits[string(r.Args)]}})
 	}
 	bySize := func(a, b beagle.Record) int { return len(a.Args) - len(b.Args) }
 	add("longest", slices.MaxFunc(from.records, bySize))

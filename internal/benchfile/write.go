@@ -180,7 +180,7 @@ func (p *Plan) times() [][]int {
 			shares = append(shares, g.Weight*in.Share)
 		}
 	}
-	counts := Apportion(shares, max(schedule, 2*len(shares)), 1)
+	counts := apportion(shares, max(schedule, 2*len(shares)), 1)
 	out := make([][]int, len(p.Groups))
 	for i, g := range p.Groups {
 		out[i], counts = counts[:len(g.Inputs)], counts[len(g.Inputs):]

@@ -72,7 +72,7 @@ func (c *repetition) facets() []beagle.Again {
 		if c.pairs[k] < leastPairs {
 			continue
 		}
-		s := ShareOf(uint64(c.same[k]), uint64(c.pairs[k]))
+		s := shareOf(uint64(c.same[k]), uint64(c.pairs[k]))
 		out = append(out, beagle.Again{Calls: c.calls[k] / float64(c.pairs[k]), Share: s.Share, Low: s.Low,
 			High: s.High, Chance: chance, Pairs: c.pairs[k]})
 	}

@@ -304,7 +304,7 @@ func TestShare(t *testing.T) {
 		yes, n    uint64
 		low, high float64
 	}{{0, 10, 0, 0.2775}, {10, 10, 0.7225, 1}, {5, 10, 0.2366, 0.7634}, {1, 1000, 0.00018, 0.00564}, {0, 0, 0, 1}} {
-		s := ShareOf(c.yes, c.n)
+		s := shareOf(c.yes, c.n)
 		if math.Abs(s.Low-c.low) > 5e-4 || math.Abs(s.High-c.high) > 5e-4 {
 			t.Errorf("%d of %d: %+v", c.yes, c.n, s)
 		}

@@ -118,7 +118,7 @@ func (q *Question) read(ctx context.Context, clients []*Client, ids []int, sum *
 		a := r.Status.Session.Asked[at]
 		sum.Yes, sum.No, sum.Undecided = sum.Yes+a.Yes, sum.No+a.No, sum.Undecided+a.Undecided
 	}
-	sum.Share = ShareOf(sum.Yes, sum.Yes+sum.No)
+	sum.Share = shareOf(sum.Yes, sum.Yes+sum.No)
 	return nil
 }
 

@@ -90,12 +90,14 @@ func sameSignature(u *source.Unit, s wire.Site, address string) error {
 // add converts the calls of one process. Each stands for as many calls as its site saw per call
 // that was captured.
 func (r *Records) add(p Pulled, s wire.Site, index int) {
+	// A record stands for as many calls as were made for each that was taken.
 	weight := 1.0
 	if s.Counts != nil && s.Counts.Taken > 0 {
 		weight = max(1, s.Counts.Calls/float64(s.Counts.Taken))
 		r.Seen.Together = r.Seen.Together || s.Counts.Together
 		r.Seen.InFlight = joined(r.Seen.InFlight, s.Counts.InFlight)
 	}
+	// Add the records and outcomes of the calls.
 	events, kept := 0, 0
 	r.again.see(p, index, weight)
 	for _, e := range p.Events {
@@ -110,6 +112,7 @@ func (r *Records) add(p Pulled, s wire.Site, index int) {
 		}
 		r.outcome(e, weight)
 	}
+	// Add the losses and the source.
 	if d := p.Status.Session; d != nil && d.Dropped.Total() > 0 {
 		r.Dropped["dropped in the process: "+drops(d.Dropped)] += int(d.Dropped.Total())
 		r.Seen.Dropped += int(d.Dropped.Total())
@@ -246,6 +249,7 @@ func fill(h wire.Hole, part []byte) []byte {
 		h.Len > maxMadeUp {
 		return nil
 	}
+	// Make the text up by its shape, or repeat the part that is known.
 	var text []byte
 	switch h.Reason {
 	case wire.Shape, wire.Redacted:
@@ -261,6 +265,7 @@ func fill(h wire.Hole, part []byte) []byte {
 	default:
 		return nil
 	}
+	// Encode it.
 	if h.Kind == wire.TagArray {
 		b := binary.AppendUvarint([]byte{wire.TagArray}, h.Len)
 		for _, c := range text {

@@ -9,9 +9,9 @@ type Share struct {
 	High  float64 `json:"high"`
 }
 
-// ShareOf returns the share of yes in n samples with its interval. Of no samples nothing is known:
+// shareOf returns the share of yes in n samples with its interval. Of no samples nothing is known:
 // the interval is 0 to 1.
-func ShareOf(yes, n uint64) Share {
+func shareOf(yes, n uint64) Share {
 	if n == 0 {
 		return Share{Share: 0.5, Low: 0, High: 1}
 	}

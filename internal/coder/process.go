@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/beagle-go/beagle/internal/procgroup"
 	"github.com/beagle-go/beagle/internal/tail"
 )
 
@@ -37,7 +38,7 @@ func launch(command, dir string) *process {
 	p.cmd = exec.Command("/bin/sh", "-c", "exec "+command)
 	p.cmd.Dir, p.cmd.Env = dir, append(os.Environ(), p.mark)
 	p.cmd.Stderr = &p.tail
-	ownGroup(p.cmd)
+	procgroup.Lead(p.cmd)
 	p.cmd.WaitDelay = time.Second // a child may hold the pipes open
 	p.keep()
 	return p
@@ -46,7 +47,7 @@ func launch(command, dir string) *process {
 // end kills the group and every descendant, and waits until none is left.
 func (p *process) end() {
 	var late *time.Timer
-	group := func() { killGroup(p.cmd.Process.Pid) }
+	group := func() { procgroup.Kill(p.cmd.Process.Pid) }
 	if p.line != nil {
 		p.line.Close()
 		p.farEnd.Close()

@@ -4,7 +4,6 @@ package coder
 
 import (
 	"os"
-	"os/exec"
 	"runtime"
 
 	"github.com/beagle-go/beagle"
@@ -22,11 +21,6 @@ func Possible() error {
 
 // noBlock and noFollow are no flags here: files are opened as they are.
 const noBlock, noFollow = 0, 0
-
-func ownGroup(*exec.Cmd) {}
-
-// killGroup ends the leader alone.
-func killGroup(leader int) { killOne(leader) }
 
 func killOne(pid int) {
 	if p, err := os.FindProcess(pid); err == nil {

@@ -2,10 +2,7 @@
 
 package coder
 
-import (
-	"os/exec"
-	"syscall"
-)
+import "syscall"
 
 // Possible is nil: agents run on every Unix, and are ended best on Linux.
 func Possible() error { return nil }
@@ -16,10 +13,5 @@ const (
 	noBlock  = syscall.O_NONBLOCK
 	noFollow = syscall.O_NOFOLLOW
 )
-
-// ownGroup lets a command lead a process group.
-func ownGroup(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
-
-func killGroup(leader int) { syscall.Kill(-leader, syscall.SIGKILL) }
 
 func killOne(pid int) { syscall.Kill(pid, syscall.SIGKILL) }

@@ -50,7 +50,7 @@ type Call struct {
 	Dir     string        // the working directory; "" is this process's
 	Home    string        // the store; "" is the user's
 	Env     []string      // further variables
-	Limit   time.Duration // longest time of the run; 0 is none
+	Limit   time.Duration // longest time of the run; 0 means none
 }
 
 // An End is how a call ended.

@@ -147,7 +147,7 @@ const leastRecorded = 2
 // fromNothing makes a corpus of generated inputs, and of the recorded one if there is one. It
 // leaves out generated inputs on which the original panics: those are mistakes of the generator.
 func (m *maker) fromNothing(ctx context.Context, recorded []beagle.Record) ([]beagle.Record, error) {
-	made, err := m.within(ctx, Scratch(m.args, m.types, scratch, m.in.Seed))
+	made, err := m.within(ctx, scratchValues(m.args, m.types, scratch, m.in.Seed))
 	if err != nil {
 		return nil, err
 	}

@@ -60,6 +60,7 @@ const maxBenchScale = 16
 func Capture(
 	ctx context.Context, u *source.Unit, box *sandbox.Sandbox, dir string, o CaptureOptions,
 ) (*Captured, error) {
+	// Refuse what the go command cannot instrument.
 	if vendored(&u.Target) {
 		return nil, &beagle.UsageError{
 			What: fmt.Sprintf("%s is vendored from another module, %s: its calls cannot be recorded, since the go "+
@@ -80,6 +81,7 @@ func Capture(
 		}
 		return &c.out, nil
 	}
+	// Instrument the target, and run the tests.
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}

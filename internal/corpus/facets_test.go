@@ -165,7 +165,7 @@ func TestScratchFitsTheTypes(t *testing.T) {
 		A8 complex64
 		A9 []byte
 	}
-	records := Scratch(rt.ShapeOf(reflect.TypeFor[all](), ""), nil, 500, 1)
+	records := scratchValues(rt.ShapeOf(reflect.TypeFor[all](), ""), nil, 500, 1)
 	if len(records) < 450 {
 		t.Errorf("%d distinct", len(records))
 	}

@@ -98,6 +98,7 @@ func InputClasses(c *beagle.Corpus) ([]InputClass, error) {
 		total += r.Weight
 	}
 	var out []InputClass
+	// Divide the inputs by each trait of each parameter.
 	for p, facet := range c.Facets.Params {
 		for _, t := range traits {
 			yes, no := InputClass{Name: facet.Name + ": " + t.yes}, InputClass{Name: facet.Name + ": " + t.no}
@@ -114,6 +115,7 @@ func InputClasses(c *beagle.Corpus) ([]InputClass, error) {
 					no.add(r, total)
 				}
 			}
+			// Keep a division if both sides have enough inputs.
 			if !yes.counts() || !no.counts() {
 				continue
 			}

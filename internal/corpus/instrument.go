@@ -45,6 +45,7 @@ func newInstrument(u *source.Unit, dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	// Write the edited file, the site, and the runtime.
 	add := func(path, text string) error {
 		file := filepath.Join(dir, strconv.Itoa(len(in.overlay))+".go")
 		in.overlay[path] = file
@@ -64,6 +65,7 @@ func newInstrument(u *source.Unit, dir string) (string, error) {
 	if err := in.addRT(add); err != nil {
 		return "", err
 	}
+	// List them for the go command.
 	path := filepath.Join(dir, "overlay.json")
 	js, err := json.Marshal(map[string]any{"Replace": in.overlay})
 	if err != nil {
@@ -136,6 +138,7 @@ func (in *instrument) statement(fn *ast.FuncDecl, names []string) string {
 func (in *instrument) site() string {
 	var fields, params, values, checks strings.Builder
 	generic := len(in.u.Target.TypeArgs) > 0
+	// A generic function is recorded for its chosen types: other calls pass.
 	for i, t := range in.argTypes() {
 		text := in.imports.TypeString(t, in.u.Target.PkgPath)
 		fmt.Fprintf(&fields, "\tA%d %s\n", i, text)
@@ -152,6 +155,7 @@ func (in *instrument) site() string {
 			fmt.Fprintf(&checks, "\tv%d, ok := a%d.(%s)\n\tif !ok {\n\t\treturn true\n\t}\n", i, i, text)
 		}
 	}
+	// Write the struct of arguments, the site, and the function that records.
 	var b strings.Builder
 	fmt.Fprintf(&b, "//go:build go1.21\n\npackage %s\n\n%s", in.u.Target.PkgName, in.imports.Block())
 	fmt.Fprintf(&b, "\ntype beagleArgs struct {\n%s}\n\nvar beagleSite *beaglert.Site[beagleArgs]\n\n",

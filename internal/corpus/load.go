@@ -88,6 +88,7 @@ func (l *loader) line(line []byte) (beagle.Record, *beagle.UsageError) {
 			Remedy: "a record of " + l.shape.Name + " looks like " + l.example(),
 		}
 	}
+	// Read the object and its fields.
 	var raw map[string]json.RawMessage
 	if err := json.Unmarshal(line, &raw); err != nil {
 		return fail("not a JSON object: %v", err)
@@ -106,6 +107,7 @@ func (l *loader) line(line []byte) (beagle.Record, *beagle.UsageError) {
 	if raw["args"] == nil {
 		return fail(`field "args" is missing`)
 	}
+	// Read the arguments by their types.
 	v, err := rt.ParseJSON(raw["args"], l.shape, l.types)
 	if err != nil {
 		where := ""

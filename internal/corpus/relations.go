@@ -174,6 +174,7 @@ func ties(v *rt.Value) (out []tie) {
 				continue
 			}
 			switch {
+			// A text is another one, or a part of it.
 			case isText(x) && isText(y) && len(y.Str) > 0:
 				switch at := strings.Index(x.Str, y.Str); {
 				case x.Str == y.Str:
@@ -187,11 +188,13 @@ func ties(v *rt.Value) (out []tie) {
 				case at > 0:
 					out = append(out, tie{a, b, inside, at})
 				}
+			// Two lists are equal.
 			case x.Kind == rt.KindList && y.Kind == rt.KindList && len(x.Elems) > 0 &&
 				len(x.Elems) == len(y.Elems) && a < b:
 				if string(x.Append(nil)) == string(y.Append(nil)) {
 					out = append(out, tie{a, b, whole, 0})
 				}
+			// A text is an element of a list.
 			case x.Kind == rt.KindList && isText(y):
 				if i := slices.IndexFunc(x.Elems, func(e rt.Value) bool {
 					return e.Kind == y.Kind && e.Str == y.Str

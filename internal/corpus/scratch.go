@@ -10,9 +10,9 @@ import (
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
-// Scratch makes n inputs from the types alone: ordinary ones, rather than the corner cases that
-// verification tries. They serve the measurement if nothing was recorded.
-func Scratch(args *rt.Shape, types func(string) *rt.Shape, n int, seed uint64) []beagle.Record {
+// scratchValues makes n inputs from the types alone: ordinary ones, rather than the corner cases
+// that verification tries. They serve the measurement if nothing was recorded.
+func scratchValues(args *rt.Shape, types func(string) *rt.Shape, n int, seed uint64) []beagle.Record {
 	s := &scratcher{rng: rand.New(rand.NewPCG(seed, 0x5c7a7c4)), types: types}
 	names := recordNames(len(args.Fields))
 	var out []beagle.Record
@@ -40,6 +40,7 @@ func (s *scratcher) value(t *rt.Shape, depth int) rt.Value {
 	if t.Form != "" || t.Type == "time.Time" {
 		return zero
 	}
+	// Numbers and texts come from the generator, composite values from their parts.
 	switch zero.Kind {
 	case rt.KindBool:
 		zero.Bits = s.rng.Uint64N(2)

@@ -17,12 +17,12 @@ var reviewed string
 
 // Reviewed returns the table that people wrote after reading functions whose source the analysis
 // cannot follow.
-func Reviewed() (*Table, error) { return ReadTable(strings.NewReader(reviewed)) }
+func Reviewed() (*Table, error) { return readTable(strings.NewReader(reviewed)) }
 
 // Standard returns the table of the standard library: the derived lines, replaced by the reviewed
 // ones where both exist.
 var Standard = sync.OnceValue(func() *Table {
-	t, err := ReadTable(strings.NewReader(derived), strings.NewReader(reviewed))
+	t, err := readTable(strings.NewReader(derived), strings.NewReader(reviewed))
 	if err != nil {
 		panic(err) // the tests read both files
 	}

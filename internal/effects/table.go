@@ -42,10 +42,10 @@ func (t *Table) Of(name string) *Summary {
 // Method returns the contract of a method name, or nil.
 func (t *Table) Method(name string) *Summary { return t.Contracts[name] }
 
-// ReadTable reads lines of the form "name effect effect...". A line "!Method effect..." is a
+// readTable reads lines of the form "name effect effect...". A line "!Method effect..." is a
 // contract, "# " begins a comment, and "version V" names the toolchain. Later lines replace earlier
 // ones.
-func ReadTable(readers ...io.Reader) (*Table, error) {
+func readTable(readers ...io.Reader) (*Table, error) {
 	t := &Table{Functions: map[string]*Summary{}, Contracts: map[string]*Summary{}}
 	for _, r := range readers {
 		lines := bufio.NewScanner(r)

@@ -8,7 +8,7 @@ import (
 func FuzzTable(f *testing.F) {
 	f.Add("strings.ToLower\nbytes.Clone r0:new\n!Write w:p0 k:d0<p1 c:p1!Read(-) r1/2:*x # why\nversion go1.26\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		table, err := ReadTable(strings.NewReader(text))
+		table, err := readTable(strings.NewReader(text))
 		if err != nil {
 			return
 		}

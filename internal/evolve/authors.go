@@ -141,6 +141,7 @@ func (s *Search) enter(p Proposal, o *Feedback, fresh bool) {
 		name = Rules
 	}
 	b := s.authors.account(name)
+	// A request that was not sent costs nothing.
 	switch {
 	case o.Unsent:
 		b.Asked--
@@ -148,6 +149,7 @@ func (s *Search) enter(p Proposal, o *Feedback, fresh bool) {
 	case name == Rules:
 		b.Asked++
 	}
+	// Add the cost. What is recent fades with each call.
 	cost := o.Dollars + o.Seconds*s.Config.Hour/3600
 	b.Dollars, b.Seconds = b.Dollars+o.Dollars, b.Seconds+o.Seconds
 	b.RecentCost = fading*b.RecentCost + cost
@@ -164,6 +166,7 @@ func (s *Search) enter(p Proposal, o *Feedback, fresh bool) {
 		b.echo(o)
 		return
 	}
+	// Add what the version earned.
 	b.Evaluated++
 	b.Silence, b.Echoes = 0, 0
 	if !o.Verdict.OK() {

@@ -81,6 +81,7 @@ func regress(t *sums, arms map[string]*arm) *fit {
 	names := inorder.Keys(arms)
 	m := &fit{at: map[string]int{}, mean: make([]float64, len(names)), sd: make([]float64, len(names))}
 	prec, rhs := square(len(names)), make([]float64, len(names))
+	// Begin with the prior of each arm.
 	for i, n := range names {
 		m.at[n] = i
 		prec[i][i] = 1 / (belief * belief)
@@ -98,6 +99,7 @@ func regress(t *sums, arms map[string]*arm) *fit {
 			}
 		}
 	}
+	// Solve for the means and their errors.
 	inv := invert(prec)
 	for i := range names {
 		for j := range names {

@@ -13,7 +13,7 @@ import (
 	"github.com/beagle-go/beagle/mutate/lift"
 )
 
-// A preparer finds out what a search starts from. It chooses the evidence, and holds the prepared
+// A preparer finds out what a search starts from. It chooses the evidence, and fills the prepared
 // state. An evidence notes in that state what it observes; the other parts of a session read it.
 type preparer struct {
 	setting

@@ -108,6 +108,7 @@ func (jd *judge) spare(ctx context.Context, leads []*evolve.Lead) ([][][]int, er
 	out := make([][][]int, len(leads))
 	var ids []string
 	var pairs [][2]int
+	// Pair each lead with its forms that lack one step, as far as the layouts allow.
 	for _, l := range leads {
 		singles := l.Singles()
 		if jd.spec.Fastest || len(singles) == 0 || len(pairs)+len(singles) > maxSingles && len(pairs) > 0 {
@@ -120,6 +121,7 @@ func (jd *judge) spare(ctx context.Context, leads []*evolve.Lead) ([][][]int, er
 			ids = append(ids, p.ID)
 		}
 	}
+	// Time the pairs.
 	if len(pairs) == 0 {
 		return out, nil
 	}
@@ -129,6 +131,7 @@ func (jd *judge) spare(ctx context.Context, leads []*evolve.Lead) ([][][]int, er
 	if err != nil {
 		return nil, err
 	}
+	// Hand each lead its own share of the gains, in the same order.
 	gains := found.Over
 	for i, l := range leads {
 		singles := l.Singles()

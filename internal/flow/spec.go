@@ -84,6 +84,7 @@ const (
 // Validate returns a [beagle.UsageError] for a spec that cannot give a
 // verdict.
 func (s *Spec) Validate() error {
+	// Check numbers and names by themselves.
 	switch {
 	case s.Target == "":
 		return usage("no target is named", "name a function: beagle evolve ./pkg.Func, or ./pkg.Type.Method")
@@ -120,6 +121,7 @@ func (s *Spec) Validate() error {
 			"it is auto (recorded calls where there can be any, and else the package's own tests), corpus, inplace, "+
 				"or state (inplace for methods whose receiver keeps state, else auto)")
 	}
+	// Refuse flags that exclude each other.
 	if s.Evidence == EvidenceInPlace && s.CorpusFile != "" {
 		return usage("--evidence inplace with --corpus "+s.CorpusFile,
 			"leave one of them out: in place there are no records")
@@ -127,6 +129,7 @@ func (s *Spec) Validate() error {
 	if s.NoMeasure && !s.Score.IsZero() {
 		return usage("a score ("+s.Score.String()+") with --no-measure", "leave one of them out: nothing is measured")
 	}
+	// Let the parts check themselves.
 	if _, err := source.Ignores(s.Ignore); err != nil {
 		return err
 	}

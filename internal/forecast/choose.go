@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle/internal/inorder"
+	"github.com/beagle-go/beagle/internal/special"
 )
 
 // A Score is the error of a model on a series' own past.
@@ -98,7 +99,7 @@ func (t backTestErrors) mae() float64 {
 // that fails for another reason has no score either, and the result says why.
 func Choose(series []float64, season, horizon int, models ...Model) (Result, error) {
 	// The naive model sets the mark.
-	naive := SeasonalNaive{season}
+	naive := seasonalNaive{season}
 	base, err := backTest(naive, series, horizon)
 	if err != nil {
 		return Result{}, err
@@ -183,7 +184,7 @@ func (t backTestErrors) around(values []float64) []Value {
 			misses = append(misses, place[max(0, h-2):min(len(place), h+3)]...)
 		}
 		inorder.Sort(misses)
-		out[h] = Value{v, v + quantile(misses, 0.05), v + quantile(misses, 0.95)}
+		out[h] = Value{v, v + special.Quantile(misses, 0.05), v + special.Quantile(misses, 0.95)}
 	}
 	return out
 }
@@ -194,13 +195,4 @@ func largest(series []float64) float64 {
 		most = max(most, math.Abs(v))
 	}
 	return most
-}
-
-func quantile(sorted []float64, share float64) float64 {
-	at := share * float64(len(sorted)-1)
-	i := int(at)
-	if i+1 >= len(sorted) {
-		return sorted[len(sorted)-1]
-	}
-	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
 }

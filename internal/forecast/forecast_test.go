@@ -33,7 +33,7 @@ func TestVectors(t *testing.T) {
 		t.Fatalf("vectors.json: %v", err)
 	}
 	for _, w := range v.Naive {
-		same(t, SeasonalNaive{w.Season}, w.Series, w.Mean)
+		same(t, seasonalNaive{w.Season}, w.Series, w.Mean)
 	}
 	for _, w := range v.Smooth {
 		m := HoltWinters{w.Season, w.Alpha, w.Beta, w.Gamma, w.Phi}

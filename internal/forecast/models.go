@@ -13,16 +13,16 @@ type Model interface {
 	Forecast(series []float64, horizon int) ([]float64, error)
 }
 
-// SeasonalNaive repeats the last season.
-type SeasonalNaive struct {
+// seasonalNaive repeats the last season.
+type seasonalNaive struct {
 	Season int `json:"season"`
 }
 
 // Name implements [Model].
-func (SeasonalNaive) Name() string { return "seasonal-naive" }
+func (seasonalNaive) Name() string { return "seasonal-naive" }
 
 // Forecast implements [Model].
-func (m SeasonalNaive) Forecast(series []float64, horizon int) ([]float64, error) {
+func (m seasonalNaive) Forecast(series []float64, horizon int) ([]float64, error) {
 	if err := enough(series, max(1, m.Season)); err != nil {
 		return nil, err
 	}

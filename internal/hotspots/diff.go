@@ -17,6 +17,7 @@ const falseMoves = 0.05
 // tables give each sample to the innermost function that has an entry in one
 // of them, so that a function that fell under the least share still compares.
 func (t *Table) Compare(old *Table) *beagle.HotspotDiff {
+	// Take the functions that are entries in either ranking.
 	entries := map[string]bool{}
 	for _, r := range []*ranking{t.ranking, old.ranking} {
 		for _, c := range r.order {
@@ -28,6 +29,7 @@ func (t *Table) Compare(old *Table) *beagle.HotspotDiff {
 	now, before := t.ranking.shares(entries), old.ranking.shares(entries)
 	out := &beagle.HotspotDiff{Samples: t.Samples, OldSamples: old.Samples, Old: old.Profiles,
 		Moves: []beagle.HotspotMove{}}
+	// Compare their shares.
 	var all []beagle.HotspotMove
 	for key := range entries {
 		a, b := before.of(key), now.of(key)
@@ -37,6 +39,7 @@ func (t *Table) Compare(old *Table) *beagle.HotspotDiff {
 		m.P = twoShares(a.net, before.n, b.net, now.n)
 		all = append(all, m)
 	}
+	// List those that surely moved, the largest change first.
 	discover(all)
 	for _, m := range all {
 		if !m.Moved {
@@ -76,12 +79,14 @@ func (r *ranking) shares(entries map[string]bool) *parts {
 	out := &parts{by: map[string]*part{}, n: r.m.effective()}
 	callers := map[string]map[string]float64{}
 	for _, s := range r.m.stacks {
+		// List the entries on the stack, from the leaf up.
 		var on []string
 		for _, f := range s.frames {
 			if key := f.fn.key; entries[key] && !slices.Contains(on, key) {
 				on = append(on, key)
 			}
 		}
+		// Add the sample to each.
 		for i, key := range on {
 			p := out.by[key]
 			if p == nil {
@@ -97,6 +102,7 @@ func (r *ranking) shares(entries map[string]bool) *parts {
 			}
 		}
 	}
+	// Find the main caller of each.
 	for key, by := range callers {
 		most := 0.0
 		for caller, v := range by {

@@ -4,6 +4,7 @@ package hotspots
 // if there is an allocation profile, for which stacks without processor time are added, else time
 // in the allocator.
 func bill(m, alloc *merged) (by string) {
+	// Add up the collection.
 	gc := 0.0
 	for _, s := range m.stacks {
 		if s.collects() {
@@ -13,6 +14,7 @@ func bill(m, alloc *merged) (by string) {
 	if gc == 0 {
 		return ""
 	}
+	// Divide it by allocated bytes, if there is a profile of them.
 	if alloc != nil && alloc.total > 0 {
 		for _, s := range alloc.stacks {
 			if s.owned() {
@@ -21,6 +23,7 @@ func bill(m, alloc *merged) (by string) {
 		}
 		return "allocated bytes"
 	}
+	// Otherwise divide it by time in the allocator.
 	inside := 0.0
 	for _, s := range m.stacks {
 		if s.has(allocates) && !s.collects() {

@@ -40,6 +40,7 @@ func merge(kind string, all []*Profile, n *namer) (*merged, error) {
 	if len(order) == 0 {
 		return m, nil
 	}
+	// Profiles of known length count by the second.
 	timed := true
 	for _, name := range order {
 		timed = timed && seconds(groups[name]) > 0
@@ -47,6 +48,7 @@ func merge(kind string, all []*Profile, n *namer) (*merged, error) {
 	if err := m.setUnit(timed, groups, order); err != nil {
 		return nil, err
 	}
+	// Add each group, by the number of instances that it stands for.
 	for _, name := range order {
 		g := groups[name]
 		stands, why := standsFor(g)
@@ -198,6 +200,7 @@ func (m *merged) add(p *Profile, weight float64, n *namer, index map[string]*sta
 		if v == 0 {
 			continue
 		}
+		// Name the frames of the sample. Locations repeat, so each is named once.
 		var frames []frame
 		for _, l := range s.Location {
 			if _, ok := locations[l]; !ok {
@@ -206,6 +209,7 @@ func (m *merged) add(p *Profile, weight float64, n *namer, index map[string]*sta
 			frames = append(frames, locations[l]...)
 		}
 		frames = withoutPreemption(frames)
+		// Find the stack with the same frames.
 		key = key[:0]
 		for _, f := range frames {
 			if _, ok := ids[f.fn]; !ok {
@@ -225,6 +229,7 @@ func (m *merged) add(p *Profile, weight float64, n *namer, index map[string]*sta
 			index[string(key)] = k
 			m.stacks = append(m.stacks, k)
 		}
+		// Add the sample to it.
 		count := max(p.samplesOf(s), 1)
 		k.weight += v
 		k.count += count

@@ -37,6 +37,7 @@ func Rank(all []*Profile, o Options) (*Table, error) {
 	if o.Checkout == nil {
 		o.Checkout = &Checkout{}
 	}
+	// Merge the profiles of each kind. One kind makes the ranking.
 	kind, err := kindOf(all, o.Kind)
 	if err != nil {
 		return nil, err
@@ -64,11 +65,13 @@ func Rank(all []*Profile, o Options) (*Table, error) {
 				"and SetMutexProfileFraction",
 		}
 	}
+	// Rank, with the garbage collection that each function causes.
 	if kind == CPU {
 		t.GCBy = bill(m, t.others[Alloc])
 	}
 	t.ranking = rank(m, o.Least)
 	t.fill(kind)
+	// Add what makes the ranking doubtful.
 	if few := tooFew(t.Effective); few != "" {
 		t.Warnings = append(t.Warnings, few)
 	}
@@ -155,6 +158,7 @@ func byCost(all []*cost) []*cost {
 }
 
 func (t *Table) hotspot(c *cost) beagle.Hotspot {
+	// Enter the shares of the profile.
 	total := t.ranking.m.total
 	h := beagle.Hotspot{
 		Target: c.fn.target, Symbols: slices.Clone(c.fn.symbols), File: c.fn.file, Line: c.hottest(),
@@ -166,11 +170,13 @@ func (t *Table) hotspot(c *cost) beagle.Hotspot {
 	h.Symbols = slices.Compact(h.Symbols)
 	low, high := wilson(h.Net, t.Effective)
 	h.NetLow, h.NetHigh = tidy(low), tidy(high)
+	// Enter the callees that matter.
 	for _, f := range dearest(c.callees, 5) {
 		if f.class != goRuntime && c.callees[f] >= c.net/20 {
 			h.Callees = append(h.Callees, f.key)
 		}
 	}
+	// Enter processors and money.
 	if t.Kind != CPU {
 		return h
 	}

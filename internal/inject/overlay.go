@@ -226,6 +226,7 @@ func (w *overlayBuilder) edit(funcs, rolled []*function, v *Versions, probePath 
 	var order []string
 	numbers := map[string]int{}
 	for _, f := range append(slices.Clone(funcs), rolled...) {
+		// Read each file once: it may hold several functions.
 		e := files[f.path]
 		if e == nil {
 			text, err := os.ReadFile(f.path)
@@ -236,6 +237,7 @@ func (w *overlayBuilder) edit(funcs, rolled []*function, v *Versions, probePath 
 			files[f.path], order = e, append(order, f.path)
 			e.imports(f, probeName, probePath)
 		}
+		// Let versions take turns in a function that is rolled out, and capture the others.
 		if slices.Contains(rolled, f) {
 			e.imports(f, rolloutName, probePath+"/rollout")
 			if err := w.addVersions(f, e, v, numbers[f.pkg.PkgPath]); err != nil {
@@ -250,6 +252,7 @@ func (w *overlayBuilder) edit(funcs, rolled []*function, v *Versions, probePath 
 		}
 		numbers[f.pkg.PkgPath]++
 	}
+	// Put the edited files into the overlay.
 	for _, at := range order {
 		if err := w.add(at, files[at].apply()); err != nil {
 			return err

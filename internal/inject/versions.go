@@ -79,6 +79,7 @@ func (s *switched) call() string {
 
 // declare writes the switch, its registration and the routed function.
 func (s *switched) declare(b *strings.Builder) {
+	// Register the switch, with what it can compare.
 	var options string
 	failed := s.failed()
 	if failed != "false" {
@@ -95,6 +96,7 @@ func (s *switched) declare(b *strings.Builder) {
 	fmt.Fprintf(b, "var %s %s.Switch\n\n", s.sw, rolloutName)
 	fmt.Fprintf(b, "func init() {\n\t%s.Register(&%s, %q, %q%s)\n\t%s.FromEnvironment()\n}\n\n", rolloutName,
 		s.sw, s.f.name(), s.v.Build, options, probeName)
+	// Write the function that routes a call to an arm.
 	results := paramsOf("r", s.results)
 	if results != "" {
 		results = " (" + results + ")"
@@ -105,6 +107,7 @@ func (s *switched) declare(b *strings.Builder) {
 		fmt.Fprintf(b, "\tdefer func() {\n\t\tif c.Saves() {\n\t\t\tif recover() != nil {\n\t\t\t\tc.Forgiven()\n"+
 			"\t\t\t\t%s\n\t\t\t\tc.Saved()\n\t\t\t}\n\t\t}\n\t}()\n", s.set("r", 0))
 	}
+	// Call the arm, and tell the switch the outcome.
 	fmt.Fprintf(b, "\tswitch c.Arm {\n\tcase %s.Candidate:\n\t\t%s\n\tcase %s.Placebo:\n\t\t%s\n"+
 		"\tdefault:\n\t\t%s\n\t}\n",
 		rolloutName, s.set("r", 1), rolloutName, s.set("r", 2), s.set("r", 0))

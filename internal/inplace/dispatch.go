@@ -188,12 +188,19 @@ func (d *dispatcher) slow() string {
 		d.giving(d.callVersion("v", plainArg)))
 }
 
-// compare runs the original and the other version within one call.
+// compare writes beagleCompare, which runs the original and the other version within one call, with
+// all that it needs. testdata/dispatchers shows the result.
 func (d *dispatcher) compare() string {
-	declared, targs := d.types()
-	params, results := d.declared()
+	types := d.structs() + d.drivers()
+	taped, tapes := d.tapes()
+	body := d.entry() + d.argumentsOf(taped) + d.runs(taped) + d.returned()
+	return types + tapes + body + either
+}
+
+// structs writes structs for the arguments and results.
+func (d *dispatcher) structs() string {
+	declared, _ := d.types()
 	var b strings.Builder
-	// Structs for the arguments and results.
 	fmt.Fprintf(&b, "\ntype beagleArgs%s struct {\n", declared)
 	for i, v := range d.params {
 		fmt.Fprintf(&b, "\tA%d %s\n", i, d.text(v.Type()))
@@ -202,49 +209,82 @@ func (d *dispatcher) compare() string {
 	for i := range d.sig.Results().Len() {
 		fmt.Fprintf(&b, "\tR%d %s\n", i, d.text(d.sig.Results().At(i).Type()))
 	}
-	functions := d.functions()
-	for _, i := range functions {
+	for _, i := range d.functions() {
 		fmt.Fprintf(&b, "\tN%d bool\n\tD%d []any\n", i, i)
 	}
 	b.WriteString("}\n")
-	for _, i := range functions {
+	return b.String()
+}
+
+// drivers writes the functions that call the functions among the results.
+func (d *dispatcher) drivers() string {
+	var b strings.Builder
+	for _, i := range d.functions() {
 		text, _ := d.driven(i)
 		b.WriteString(text)
 	}
-	// A tape records the first version's calls of a function or interface that must run once, and
-	// answers the second version's calls.
-	taped := map[int]bool{}
-	if d.tape {
-		for i, v := range d.params {
-			if text, ok := d.taped(i, v.Type()); ok {
-				b.WriteString(text)
-				taped[i] = true
-			}
+	return b.String()
+}
+
+// tapes writes the tapes. A tape records the first version's calls of a function or interface that
+// must run once, and answers the second version's calls. taped has the parameters with a tape.
+func (d *dispatcher) tapes() (taped map[int]bool, text string) {
+	taped = map[int]bool{}
+	if !d.tape {
+		return taped, ""
+	}
+	var b strings.Builder
+	for i, v := range d.params {
+		if text, ok := d.taped(i, v.Type()); ok {
+			b.WriteString(text)
+			taped[i] = true
 		}
 	}
-	// The function that runs both: without a comparison under way, just the version in place.
-	fmt.Fprintf(&b,
+	return taped, b.String()
+}
+
+// entry begins beagleCompare: without a comparison under way, it calls just the version in place.
+func (d *dispatcher) entry() string {
+	declared, _ := d.types()
+	params, results := d.declared()
+	return fmt.Sprintf(
 		"\nfunc beagleCompare%s(%s)%s {\n\tc, v, done := beaglelive.Enter()\n\tif c == nil {\n\t\tdefer done()\n"+
 			"\t\t%s\n\t}\n"+
 			"\tdefer c.Leave()\n", declared, params, results, d.giving(d.callVersion("v", plainArg)))
+}
+
+// argumentsOf gathers the arguments, and starts a tape for each of those that are taped.
+func (d *dispatcher) argumentsOf(taped map[int]bool) string {
+	_, targs := d.types()
+	var b strings.Builder
 	fmt.Fprintf(&b, "\targs := beagleArgs%s{%s}\n", targs, strings.Join(d.names(plainArg), ", "))
 	for i, v := range d.params {
 		if taped[i] {
-			fmt.Fprintf(&b, "\tvar tape%d *beaglelive.Tape\n\ta%da := a%d\n"+
-				"\tif beaglelive.Taping() && a%d != nil {\n\t\targs.A%d = nil\n\t\ttape%d = c.Tape(%q)\n"+
-				"\t\ta%d, a%da = beagleTape%d(tape%d, a%d, false), beagleTape%d(tape%d, a%d, true)\n\t}\n",
-				i, i, i, i, i, i, nameOf(v, i), i, i, i, i, i, i, i, i)
+			fmt.Fprintf(&b, "\tvar tape%[1]d *beaglelive.Tape\n\ta%[1]da := a%[1]d\n"+
+				"\tif beaglelive.Taping() && a%[1]d != nil {\n\t\targs.A%[1]d = nil\n\t\ttape%[1]d = c.Tape(%[2]q)\n"+
+				"\t\ta%[1]d, a%[1]da = beagleTape%[1]d(tape%[1]d, a%[1]d, false), "+
+				"beagleTape%[1]d(tape%[1]d, a%[1]d, true)\n\t}\n", i, nameOf(v, i))
 		}
 	}
-	// The original runs first on the real arguments, the other version on copies or tapes.
+	return b.String()
+}
+
+// runs runs the original on the real arguments and then the other version on copies or tapes, and
+// judges them. Faults come last.
+func (d *dispatcher) runs(taped map[int]bool) string {
+	_, targs := d.types()
+	var b strings.Builder
 	b.WriteString("\tother := beaglelive.Copy(&args)\n")
-	failing := d.tape && (len(taped) > 0 || d.contexts() || len(functions) > 0)
-	if failing && len(functions) > 0 {
+	// Keep one more copy for the calls with faults.
+	functions := len(d.functions()) > 0
+	failing := d.tape && (len(taped) > 0 || d.contexts() || functions)
+	if failing && functions {
 		b.WriteString("\tc.Functions()\n")
 	}
 	if failing {
 		b.WriteString("\tspare := beaglelive.Spare(c, &args" + d.contextArgs() + ")\n")
 	}
+	// Run both versions.
 	fmt.Fprintf(&b, "\tvar got, otherGot beagleResults%s\n", targs)
 	fmt.Fprintf(&b, "\tc.First(func() { %s%s })\n", d.into("got"), d.callVersion("0", plainArg))
 	b.WriteString("\tif !c.Broken() {\n")
@@ -255,20 +295,32 @@ func (d *dispatcher) compare() string {
 			}
 			return fmt.Sprintf("other.A%d", i)
 		}))
+	// Judge what both left.
 	fmt.Fprintf(&b, "\t\tif !c.Broken() {\n\t\t\ttold := got\n%s%s"+
 		"\t\t\tbeaglelive.Judge(c, &args, &told, other, &otherGot)\n\t\t}\n\t}\n", d.told("told"), d.told("otherGot"))
 	if failing {
 		b.WriteString(d.faults(taped))
 	}
+	return b.String()
+}
+
+// returned ends beagleCompare with the original's results.
+func (d *dispatcher) returned() string {
 	var rs []string
 	for i := range d.sig.Results().Len() {
 		rs = append(rs, fmt.Sprintf("got.R%d", i))
 	}
-	fmt.Fprintf(&b, "\treturn %s\n}\n", strings.Join(rs, ", "))
-	b.WriteString("\nfunc beagleEither[T any](first bool, a, b T) T {\n\tif first {\n\t\treturn a\n\t}\n\treturn b\n" +
-		"}\n")
-	return b.String()
+	return fmt.Sprintf("\treturn %s\n}\n", strings.Join(rs, ", "))
 }
+
+const either = `
+func beagleEither[T any](first bool, a, b T) T {
+	if first {
+		return a
+	}
+	return b
+}
+`
 
 // faults makes the call again for each fault, on copies alone.
 func (d *dispatcher) faults(taped map[int]bool) string {

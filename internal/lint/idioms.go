@@ -25,6 +25,11 @@ var idioms = []idiom{
 	// Memory is behind a pointer, and a file stays behind; a place in a text is neither.
 	{phrase(`((?:loops?|statements?|bytes?|comes?|goes?|right|separator|declaration|comment) behind)`),
 		`write "after" or "follows"`},
+	// "There is none" is English, and so is "is none of them".
+	{phrase(`there (?:is|are|was|were|can be) none|BE none of|(BE none)`), `write "is not one", or say what it is`},
+	// A relative clause needs a noun: "an author who answers".
+	{phrase(`(whoever|(?:that|but|if|when|and|to|for|by|from|with) who (?:is|has|asks|goes|answers|wants|needs))`),
+		"name who it is: a caller, a user, a reader"},
 }
 
 // phrase compiles an idiom. A space stands for any white space, and BE for forms of "to be".

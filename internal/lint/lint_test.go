@@ -88,6 +88,8 @@ func TestIdioms(t *testing.T) {
 		{"raw string", "a.go", "package a\n\nvar a = `// but for`\n", nil},
 		{"reported", "a.go", "package a\n\n// An error is told once.\n", []int{3}},
 		{"distinguished", "a.go", "package a\n\n// They are told apart, but told from nothing.\n", nil},
+		{"not one", "a.go", "package a\n\n// A number is none. Of these it is none of two; there is none.\n", []int{3}},
+		{"headless", "a.go", "package a\n\n// It checks that who asks is answered.\n\n// A user who asks is.\n", []int{3}},
 		{"term", "a.go", "package a\n\n// What the search was told.\n", nil},
 		{"place", "a.go", "package a\n\n// The statement behind the loop.\n", []int{3}},
 		{"memory", "a.go", "package a\n\n// The memory behind a pointer stays behind.\n", nil},

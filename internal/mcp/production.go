@@ -338,7 +338,7 @@ func (t tools) veil(object any) {
 
 // word refuses text that the command line would read as a flag.
 func word(name, value string) error {
-	if err := bounded(name, value, MaxName, true); err != nil {
+	if err := bounded(name, value, maxName, true); err != nil {
 		return err
 	}
 	if strings.HasPrefix(value, "-") {

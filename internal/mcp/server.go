@@ -187,7 +187,7 @@ func progress(ctx context.Context, q *sdk.CallToolRequest) Progress {
 }
 
 func (t tools) hotspots(ctx context.Context, _ *sdk.CallToolRequest, in hotspotsIn) (string, *Hotspots, error) {
-	if err := bounded("profile", in.Profile, MaxName, true); err != nil {
+	if err := bounded("profile", in.Profile, maxName, true); err != nil {
 		return "", nil, err
 	}
 	m, err := t.b.Module(ctx)
@@ -234,7 +234,7 @@ func hotspotsInWords(h *Hotspots) string {
 }
 
 func (t tools) describe(ctx context.Context, q *sdk.CallToolRequest, in describeIn) (string, *Described, error) {
-	if err := bounded("target", in.Target, MaxName, true); err != nil {
+	if err := bounded("target", in.Target, maxName, true); err != nil {
 		return "", nil, err
 	}
 	d, err := t.b.Describe(ctx, in.Target, progress(ctx, q))
@@ -250,8 +250,8 @@ func (t tools) describe(ctx context.Context, q *sdk.CallToolRequest, in describe
 }
 
 func (t tools) evaluate(ctx context.Context, q *sdk.CallToolRequest, in evaluateIn) (string, *Evaluated, error) {
-	err := errors.Join(bounded("target", in.Target, MaxName, true), bounded("source", in.Source, MaxSource, true),
-		bounded("note", in.Note, MaxNote, false))
+	err := errors.Join(bounded("target", in.Target, maxName, true), bounded("source", in.Source, MaxSource, true),
+		bounded("note", in.Note, maxNote, false))
 	if err != nil {
 		return "", nil, err
 	}
@@ -264,8 +264,8 @@ func (t tools) evaluate(ctx context.Context, q *sdk.CallToolRequest, in evaluate
 }
 
 func (t tools) explain(_ context.Context, _ *sdk.CallToolRequest, in explainIn) (string, *Explained, error) {
-	err := errors.Join(bounded("evaluation", in.Evaluation, MaxName, false), bounded("run", in.Run, MaxName, false),
-		bounded("candidate", in.Candidate, MaxName, false))
+	err := errors.Join(bounded("evaluation", in.Evaluation, maxName, false), bounded("run", in.Run, maxName, false),
+		bounded("candidate", in.Candidate, maxName, false))
 	if err != nil {
 		return "", nil, err
 	}
@@ -382,8 +382,8 @@ func (t tools) runs(context.Context, *sdk.CallToolRequest, runsIn) (string, *Run
 }
 
 func (t tools) submit(_ context.Context, _ *sdk.CallToolRequest, in submitIn) (string, *Submission, error) {
-	err := errors.Join(bounded("run", in.Run, MaxName, true), bounded("source", in.Source, MaxSource, true),
-		bounded("note", in.Note, MaxNote, false))
+	err := errors.Join(bounded("run", in.Run, maxName, true), bounded("source", in.Source, MaxSource, true),
+		bounded("note", in.Note, maxNote, false))
 	if err != nil {
 		return "", nil, err
 	}
@@ -398,7 +398,7 @@ func (t tools) submit(_ context.Context, _ *sdk.CallToolRequest, in submitIn) (s
 }
 
 func (t tools) patch(_ context.Context, _ *sdk.CallToolRequest, in patchIn) (string, *Patch, error) {
-	if err := bounded("run", in.Run, MaxName, false); err != nil {
+	if err := bounded("run", in.Run, maxName, false); err != nil {
 		return "", nil, err
 	}
 	run := in.Run

@@ -5,8 +5,8 @@ import "github.com/beagle-go/beagle"
 // Limits of a call.
 const (
 	MaxSource  = 256 << 10 // bytes of a candidate; the policy's own limit is lower for all but huge functions
-	MaxNote    = 400       // bytes
-	MaxName    = 300       // bytes of a target, a run, an evaluation, a lesson
+	maxNote    = 400       // bytes
+	maxName    = 300       // bytes of a target, a run, an evaluation, a lesson
 	MaxProfile = 64 << 20  // bytes of a CPU profile, packed
 	maxNames   = 20        // lessons at once
 )

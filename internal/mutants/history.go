@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// A Historic is a mistake that was really made, or that maintainers guarded
+// A historic is a mistake that was really made, or that maintainers guarded
 // against, in the functions which tasks of the suite are modelled on.
-type Historic struct {
+type historic struct {
 	Task  string // of the suite
 	What  string
 	Where string // repository and number, or the rule that it breaks
@@ -17,7 +17,7 @@ type Historic struct {
 type edit struct{ was, is string }
 
 // Apply makes the wrong version of the original's text.
-func (h *Historic) Apply(original string) (string, error) {
+func (h *historic) Apply(original string) (string, error) {
 	for _, e := range h.edits {
 		if strings.Count(original, e.was) != 1 {
 			return "",
@@ -39,7 +39,7 @@ const (
 // History is the list. Tag normalisation, the keys of contexts and merged tags
 // are from DataDog/datadog-agent and DataDog/saluki, where the mistakes were
 // made, found and guarded against.
-var History = []Historic{
+var History = []historic{
 	{"contextkey", "duplicates cancel each other", "saluki#161, saluki#209", []edit{{keySkip, "if i < 0 {"}}},
 	{"contextkey", "only a pair of equal tags counts once, a third cancels", "datadog-agent#8822",
 		[]edit{{keySkip, "if i == 1 && tag == unique[i-1] {"}}},

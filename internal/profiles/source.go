@@ -182,6 +182,7 @@ func directory(root string) ([]*hotspots.Profile, error) {
 		if err != nil || e.IsDir() || !profileName(e.Name()) {
 			return err
 		}
+		// Each directory below the root is an instance.
 		p, err := file(at)
 		if err != nil {
 			return err
@@ -198,6 +199,7 @@ func directory(root string) ([]*hotspots.Profile, error) {
 		}
 		return nil
 	})
+	// Refuse what cannot be ranked.
 	switch {
 	case errors.Is(err, tooMany):
 		return nil, &beagle.UsageError{

@@ -87,6 +87,7 @@ func measurement(s sheet, r *beagle.Result) {
 	if m == nil {
 		return
 	}
+	// Show the cost of a call.
 	s.table(columns("", ">before", ">after"), [][]cell{
 		row("time a call, here", Nanos(r.Baseline.Nanos), Nanos(r.Best.Nanos)),
 		row("allocations a call, mean of a sample", Count(r.Baseline.Allocs), Count(r.Best.Allocs)),
@@ -98,6 +99,7 @@ func measurement(s sheet, r *beagle.Result) {
 	})
 	s.para(say("Allocations are counted over at most 4,096 calls, drawn by weight; another run may draw others."))
 
+	// Show the ratio, with those of the other comparisons.
 	quote := [][]cell{{
 		{strong("the figure to quote"), say(": %s, corrected for %d versions tried", timed(r), m.Tried)},
 		{strong(Ratio(r.Best.Ratio))},
@@ -120,6 +122,7 @@ func measurement(s sheet, r *beagle.Result) {
 	}
 	s.table(columns("compared on", "times as fast"), quote)
 
+	// Show the classes of inputs.
 	var classes [][]cell
 	for _, c := range m.InputClasses {
 		ratio := cell{say("%s", Ratio(c.Ratio))}

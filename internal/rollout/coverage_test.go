@@ -44,14 +44,14 @@ func TestCoverage(t *testing.T) {
 // fixed-sample interval if it ever misses the true mean of 0.3.
 func misses(most, from int, alpha float64, noise func() float64) (sequence, fixed int) {
 	var m Moments
-	rho := Tuning(alpha, 500)
+	rho := tuning(alpha, 500)
 	for n := 1; n <= most; n++ {
 		m.add(0.3 + noise())
 		if n < from {
 			continue
 		}
 		off := math.Abs(m.Mean - 0.3)
-		if off > HalfWidth(float64(n), m.variance(), rho, alpha) {
+		if off > halfWidth(float64(n), m.variance(), rho, alpha) {
 			sequence = 1
 		}
 		if off > 1.96*math.Sqrt(m.variance()/float64(n)) {
@@ -101,7 +101,7 @@ func TestSignsUnderPeeking(t *testing.T) {
 	for _, worse := range []float64{0.5, 0.7} {
 		for seed := range uint64(series) {
 			rng := rand.New(rand.NewPCG(seed, 3))
-			var s Signs
+			var s signs
 			for range 1000 {
 				if rng.Float64() < worse {
 					s.add(1)

@@ -129,6 +129,7 @@ func (p Plan) check() error {
 }
 
 func (p Plan) checkNumbers() error {
+	// Check that numbers are within their ranges.
 	for _, n := range []struct {
 		name      string
 		value     float64
@@ -148,6 +149,7 @@ func (p Plan) checkNumbers() error {
 			return fmt.Errorf("%s is %g: give a value from %g to %g", n.name, n.value, n.low, n.high)
 		}
 	}
+	// Check that metrics exist, and that the plan's unit can compare them.
 	for _, g := range p.Guardrails {
 		if _, ok := measures[g.Metric]; !ok || math.IsNaN(g.Margin) || g.Margin <= 0 || g.Margin > 1 {
 			return fmt.Errorf("guardrail %q with margin %g: give a known metric and a margin above 0, at most 1",

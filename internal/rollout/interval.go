@@ -10,23 +10,23 @@ type Interval struct {
 	N        int     `json:"n"` // units it rests on
 }
 
-// Tuning returns the parameter rho of a confidence sequence that is about as
+// tuning returns the parameter rho of a confidence sequence that is about as
 // narrow as can be after horizon units (arXiv 2103.06476, eq. 161).
-func Tuning(alpha, horizon float64) float64 {
+func tuning(alpha, horizon float64) float64 {
 	return math.Sqrt((-2*math.Log(alpha) + math.Log(1-2*math.Log(alpha))) / horizon)
 }
 
-// HalfWidth returns the half-width of the asymptotic confidence sequence of a
+// halfWidth returns the half-width of the asymptotic confidence sequence of a
 // mean after n units with the variance (arXiv 2103.06476, eq. 9).
-func HalfWidth(n, variance, rho, alpha float64) float64 {
+func halfWidth(n, variance, rho, alpha float64) float64 {
 	spread := n*rho*rho + 1
 	return math.Sqrt(variance * 2 * spread / (n * n * rho * rho) * math.Log(math.Sqrt(spread)/alpha))
 }
 
-// PValue returns the always-valid p-value for the hypothesis that the mean is
-// zero: the inverse of the e-value whose sequence HalfWidth inverts
+// pValue returns the always-valid p-value for the hypothesis that the mean is
+// zero: the inverse of the e-value whose sequence halfWidth inverts
 // (arXiv 2103.06476, eq. 155).
-func PValue(n, mean, variance, rho float64) float64 {
+func pValue(n, mean, variance, rho float64) float64 {
 	if variance <= 0 {
 		return 1
 	}

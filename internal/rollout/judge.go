@@ -25,13 +25,13 @@ func (e *Experiment) widened(t *Track, m Metric, elsewhere bool) (drift, times f
 	drift = t.drift(e.Plan.MostLag).Variance
 	times, b = drift, t.between(m, drift)
 	if wide := b.half(e.Plan.Alpha); wide > 0 && (elsewhere || b.Deviation > 0) {
-		half := HalfWidth(float64(t.Moments.N), times*t.variance(m), e.tuning(), e.Plan.Alpha)
+		half := halfWidth(float64(t.Moments.N), times*t.variance(m), e.tuning(), e.Plan.Alpha)
 		times *= max(1, wide*wide/(half*half))
 	}
 	return drift, times, b
 }
 
-func (e *Experiment) tuning() float64 { return Tuning(e.Plan.Alpha, float64(e.Plan.Horizon)) }
+func (e *Experiment) tuning() float64 { return tuning(e.Plan.Alpha, float64(e.Plan.Horizon)) }
 
 // harm returns which guardrail got worse, or "". A guardrail is worse when its difference is beyond
 // doubt above zero, and the estimate is above the margin. Harm counts whether or not the experiment

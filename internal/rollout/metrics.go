@@ -148,7 +148,7 @@ const memory = 50
 // A Track follows the difference of two arms in one metric.
 type Track struct {
 	Moments  Moments `json:"moments"`
-	Signs    Signs   `json:"signs"`
+	Signs    signs   `json:"signs"`
 	Requests float64 `json:"requests,omitempty"` // of the arm in question; calls, for a share of calls
 	// Own relates a difference to the level of its own block. That is fair where the arms of a
 	// block may be exchanged: then the effects of the load on all of them cancel.
@@ -217,7 +217,7 @@ func (t *Track) interval(m Metric, rho, alpha, times float64) Interval {
 	if n < 2 {
 		return out
 	}
-	half := HalfWidth(n, times*t.variance(m), rho, alpha)
+	half := halfWidth(n, times*t.variance(m), rho, alpha)
 	out.Low, out.High = out.Estimate-half, out.Estimate+half
 	if t.Own && measures[m].scale == Relative {
 		out.Estimate, out.Low, out.High = ofFirst(out.Estimate), ofFirst(out.Low), ofFirst(out.High)
@@ -263,7 +263,7 @@ func (t *Track) pValue(m Metric, rho, times float64) float64 {
 	if t.Moments.N < 2 {
 		return 1
 	}
-	return PValue(float64(t.Moments.N), t.Moments.Mean, times*t.variance(m), rho)
+	return pValue(float64(t.Moments.N), t.Moments.Mean, times*t.variance(m), rho)
 }
 
 // Text says a value of the metric's scale in words.

@@ -45,17 +45,17 @@ func (l Lag) about(mean float64) float64 {
 	return l.Products - mean*(l.First+l.Second) + float64(l.Pairs)*mean*mean
 }
 
-// A Signs test asks whether one arm has more of something in more blocks than
+// A signs test asks whether one arm has more of something in more blocks than
 // the other. By chance each sign is a fair coin, so the test needs no variance
 // and holds for outbreaks of errors too. LogE is the logarithm of the
 // beta-binomial e-value: by Ville's inequality it passes log(1/alpha) with a
 // chance of at most alpha, over all looks.
-type Signs struct {
+type signs struct {
 	Worse  int `json:"worse"`
 	Better int `json:"better"`
 }
 
-func (s *Signs) add(x float64) {
+func (s *signs) add(x float64) {
 	switch {
 	case x > 0:
 		s.Worse++
@@ -64,7 +64,7 @@ func (s *Signs) add(x float64) {
 	}
 }
 
-func (s Signs) logE() float64 {
+func (s signs) logE() float64 {
 	n := float64(s.Worse + s.Better)
 	return logBeta(float64(s.Worse)+1, float64(s.Better)+1) + n*math.Ln2
 }

@@ -163,6 +163,7 @@ func occurrences(arms []Arm) map[Arm]float64 {
 // count enters a block into the statistics.
 func (e *Experiment) count(b *Block) {
 	s := &e.State
+	// Count the block.
 	s.Unusable, s.Idle = 0, 0
 	s.Blocks++
 	s.InStep++
@@ -170,6 +171,7 @@ func (e *Experiment) count(b *Block) {
 	if s.InStep == 1 {
 		s.Began = float64(first.UnixMilli()) / 1000
 	}
+	// Count the calls whose time was capped.
 	arms := b.totals()
 	capBlock(arms)
 	for arm, c := range arms {
@@ -182,6 +184,7 @@ func (e *Experiment) count(b *Block) {
 			s.Late.Candidate += c.Calls
 		}
 	}
+	// Compare the arms by each metric.
 	for _, m := range e.Plan.metrics() {
 		e.compare(s.Effect, m, b.ID, arms[Original], arms[Candidate])
 		e.compare(s.Beyond, m, b.ID, arms[Placebo], arms[Candidate])
@@ -220,6 +223,7 @@ func (e *Experiment) compare(tracks map[Metric]*Track, m Metric, id string, a, b
 
 // decide looks at all that is known.
 func (e *Experiment) decide() Decision {
+	// End for harm, or where the comparison is void.
 	if p := e.State.Assigned.P(); p < e.Plan.MismatchAlpha {
 		return e.end(fmt.Sprintf("sample-ratio mismatch: requests reach the arms in another ratio than planned "+
 			"(p = %.2g; %s): the comparison is void", p, counts(e.State.Assigned.Counts)))
@@ -230,6 +234,7 @@ func (e *Experiment) decide() Decision {
 	if e.State.Held != "" {
 		return e.orEnd("held: " + e.State.Held)
 	}
+	// Go on to the next step of the ramp when this one has had its time.
 	if e.State.Phase == Holdout {
 		return e.decideHoldout()
 	}
@@ -244,6 +249,7 @@ func (e *Experiment) decide() Decision {
 		e.State.InStep = 0
 		return e.change(Advance, fmt.Sprintf("no guardrail is worse after %d blocks", e.State.Blocks))
 	}
+	// On the last step, ship at the first look without a doubt.
 	if e.State.Blocks%lookEvery != 0 && e.State.Doubt != "" {
 		return e.orEnd(e.State.Doubt)
 	}

@@ -506,7 +506,7 @@ func empty() *Experiment {
 // TestPAgreesWithInterval holds a standing's p-value to its interval: it is below alpha where the
 // interval misses zero, also for rare events of which all blocks had the same number.
 func TestPAgreesWithInterval(t *testing.T) {
-	rho := Tuning(0.05, 1000)
+	rho := tuning(0.05, 1000)
 	for _, row := range []struct {
 		name   string
 		metric Metric

@@ -194,7 +194,7 @@ func TestHalf(t *testing.T) {
 			a, b := Counts{Requests: 1, CPUNanos: 100 + rng.NormFloat64()}, Counts{Requests: 1, CPUNanos: 50}
 			track.add(ServiceCPU, "p", a, b)
 		}
-		i := track.interval(ServiceCPU, Tuning(0.05, 100), 0.05, 1)
+		i := track.interval(ServiceCPU, tuning(0.05, 100), 0.05, 1)
 		if math.Abs(i.Estimate+0.5) > 0.01 || i.Low > i.Estimate || i.High < i.Estimate || i.High > -0.45 {
 			t.Errorf("own level %v: %+v", own, i)
 		}

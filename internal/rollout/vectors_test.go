@@ -46,15 +46,15 @@ func readVectors(t *testing.T) vectors {
 
 func TestSequenceVectors(t *testing.T) {
 	for _, v := range readVectors(t).Sequence {
-		rho := Tuning(v.Alpha, v.Tuning)
+		rho := tuning(v.Alpha, v.Tuning)
 		if !near(rho, v.Rho) {
-			t.Errorf("Tuning(%g, %g) = %.12g, gbstats has %.12g", v.Alpha, v.Tuning, rho, v.Rho)
+			t.Errorf("tuning(%g, %g) = %.12g, gbstats has %.12g", v.Alpha, v.Tuning, rho, v.Rho)
 		}
-		if half := HalfWidth(v.N, v.Variance, rho, v.Alpha); !near(half, v.Half) {
-			t.Errorf("HalfWidth(%+v) = %.12g", v, half)
+		if half := halfWidth(v.N, v.Variance, rho, v.Alpha); !near(half, v.Half) {
+			t.Errorf("halfWidth(%+v) = %.12g", v, half)
 		}
 		// The p-value knows no level, but its rho does.
-		if p := PValue(v.N, v.Mean, v.Variance, rho); !near(p, v.P) {
+		if p := pValue(v.N, v.Mean, v.Variance, rho); !near(p, v.P) {
 			t.Errorf("PValue(%+v) = %.12g", v, p)
 		}
 	}
@@ -72,8 +72,8 @@ func TestConfseqVectors(t *testing.T) {
 		if _, err := fmt.Sscan(lines.Text(), &alpha, &v, &bound); err != nil {
 			t.Fatal(err)
 		}
-		if half := HalfWidth(v, 1, Tuning(alpha, 1000), alpha); !near(half, bound/v) {
-			t.Errorf("HalfWidth at %g, alpha %g = %.12g, confseq has %.12g", v, alpha, half, bound/v)
+		if half := halfWidth(v, 1, tuning(alpha, 1000), alpha); !near(half, bound/v) {
+			t.Errorf("halfWidth at %g, alpha %g = %.12g, confseq has %.12g", v, alpha, half, bound/v)
 		}
 	}
 	if n < 20 {
@@ -103,8 +103,8 @@ func TestOtherVectors(t *testing.T) {
 		}
 	}
 	for _, s := range v.Signs {
-		if e := (Signs{s.Worse, s.Better}).logE(); !near(e, s.LogE) {
-			t.Errorf("Signs{%d, %d}.logE() = %.12g, scipy has %.12g", s.Worse, s.Better, e, s.LogE)
+		if e := (signs{s.Worse, s.Better}).logE(); !near(e, s.LogE) {
+			t.Errorf("signs{%d, %d}.logE() = %.12g, scipy has %.12g", s.Worse, s.Better, e, s.LogE)
 		}
 	}
 }

@@ -110,7 +110,7 @@ func (s *Site[A]) Record(a *A) {
 	}()
 	bp := captureBuffers.Get().(*[]byte)
 	defer captureBuffers.Put(bp)
-	b, err := AppendEncode((*bp)[:0], a, captureLimit)
+	b, err := appendEncode((*bp)[:0], a, captureLimit)
 	*bp = b
 	if err != nil {
 		s.drop(err.Error())

@@ -22,8 +22,8 @@ func Clone[A any](a *A) *A {
 	return n
 }
 
-// CloneTo does what Clone does, into memory that the caller has.
-func CloneTo[A any](dst, src *A) {
+// cloneTo does what Clone does, into memory that the caller has.
+func cloneTo[A any](dst, src *A) {
 	clonePart(coderFor[A](), unsafe.Pointer(src), unsafe.Pointer(dst))
 }
 
@@ -196,14 +196,14 @@ func Snapshot(dst []byte, parts ...any) ([]byte, error) {
 			return dst, err
 		}
 	}
-	return encodeParts(dst, SnapshotLimit, true, list...)
+	return encodeParts(dst, snapshotLimit, true, list...)
 }
 
 // SnapshotCall does what Snapshot does for the arguments and results of one call.
 func SnapshotCall[A, R any](dst []byte, a *A, r *R) ([]byte, error) {
-	return encodeParts(dst, SnapshotLimit, true, variable{coderFor[A](), unsafe.Pointer(a)},
+	return encodeParts(dst, snapshotLimit, true, variable{coderFor[A](), unsafe.Pointer(a)},
 		variable{coderFor[R](), unsafe.Pointer(r)})
 }
 
-// SnapshotLimit is generous: results may be larger than arguments.
-var SnapshotLimit = Limit{Bytes: 256 << 20, Depth: 100000}
+// snapshotLimit is generous: results may be larger than arguments.
+var snapshotLimit = Limit{Bytes: 256 << 20, Depth: 100000}

@@ -20,7 +20,7 @@ const (
 const (
 	CheckRefilled = "the caller filled the same memory with other content and called again"
 	CheckPlace    = "an equal call with arguments in other memory returns the memory of the first one's result"
-	CheckCount    = "the same call many times"
+	checkCount    = "the same call many times"
 	CheckCold     = "several goroutines at once, with inputs that no call had before"
 )
 
@@ -61,7 +61,7 @@ func (p *replayer[A, R]) refilled() {
 		// becomes wrong.
 		first, next := &p.records[i], &p.records[p.picks[(n+1)%len(p.picks)]]
 		mine := new(A)
-		CloneTo(mine, first)
+		cloneTo(mine, first)
 		before := Clone(mine)
 		// The four turns: as recorded, with the next record's content, with one change, and as
 		// recorded again.

@@ -139,7 +139,7 @@ func (p *replayer[A, R]) countCalls() {
 			c.run(0, i, src)
 			c.r[1], c.a[1], c.p[1] = r, a, t
 			if c.differ() != "" && !c.selfDiffers(i, src) {
-				p.out.Diff = c.diff(i, src, "state", CheckCount)
+				p.out.Diff = c.diff(i, src, "state", checkCount)
 				return
 			}
 		}

@@ -92,7 +92,7 @@ func (c *checker[A, R]) copyTo(dst, src *A) {
 		*dst = *src
 		return
 	}
-	CloneTo(dst, src)
+	cloneTo(dst, src)
 }
 
 // compare runs both on an input and returns their difference, or nil. Every

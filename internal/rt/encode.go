@@ -48,10 +48,10 @@ var encoders = sync.Pool{New: func() any { return new(encoder) }}
 
 // Encode writes the arguments in the record encoding. It keeps the sharing
 // graph: pointers, slices and maps that share memory still do after Decode.
-func Encode[A any](a *A) ([]byte, error) { return AppendEncode(nil, a, DefaultLimit) }
+func Encode[A any](a *A) ([]byte, error) { return appendEncode(nil, a, DefaultLimit) }
 
-// AppendEncode does what Encode does with a limit, and appends to dst.
-func AppendEncode[A any](dst []byte, a *A, limit Limit) ([]byte, error) {
+// appendEncode does what Encode does with a limit, and appends to dst.
+func appendEncode[A any](dst []byte, a *A, limit Limit) ([]byte, error) {
 	return encodeParts(dst, limit, false, variable{coderFor[A](), unsafe.Pointer(a)})
 }
 

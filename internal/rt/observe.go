@@ -404,8 +404,8 @@ func (o *observer[A, R]) compare(before, after *A, c *observed[R], w float64) {
 }
 
 func sameParts(a, b variable) bool {
-	x, err1 := encodeParts(nil, SnapshotLimit, true, a)
-	y, err2 := encodeParts(nil, SnapshotLimit, true, b)
+	x, err1 := encodeParts(nil, snapshotLimit, true, a)
+	y, err2 := encodeParts(nil, snapshotLimit, true, b)
 	return err1 == nil && err2 == nil && bytes.Equal(x, y)
 }
 

@@ -18,7 +18,7 @@ func (c *checker[A, R]) wrote(src *A) bool {
 		return false
 	}
 	var untouched A
-	CloneTo(&untouched, src)
+	cloneTo(&untouched, src)
 	return !differInRoom(&c.a[0], &untouched) || wroteSpareRoom(&c.a[0], &c.a[1], &untouched)
 }
 
@@ -89,5 +89,5 @@ func differInRoom[A any](a, b *A) bool {
 // snapshotSpare returns the memory beyond the length, in the form of snapshots.
 func snapshotSpare(c *coder, h *sliceHeader) ([]byte, error) {
 	behind := sliceHeader{c.elem.at(h.data, h.len), h.cap - h.len, h.cap - h.len}
-	return encodeParts(nil, SnapshotLimit, true, variable{c, unsafe.Pointer(&behind)})
+	return encodeParts(nil, snapshotLimit, true, variable{c, unsafe.Pointer(&behind)})
 }

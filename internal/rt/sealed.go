@@ -63,7 +63,7 @@ func (p *replayer[A, R]) writes(side, i, k int) (wrote bool) {
 	var a A
 	var r R
 	// Move the argument's memory into the pages, and take the right to write away.
-	CloneTo(&a, &p.records[i])
+	cloneTo(&a, &p.records[i])
 	s := sealer{pages: p.pages, moved: map[memoryPlace]unsafe.Pointer{}}
 	s.move(reachable(reflect.ValueOf(&a).Elem().Field(k)))
 	if s.used == 0 || s.full || protect(p.pages, true) != nil {

@@ -40,7 +40,7 @@ func (s *stand[A, R]) base(k int) {
 	if s.plain {
 		s.a = s.bases[k]
 	} else {
-		CloneTo(&s.a, &s.bases[k])
+		cloneTo(&s.a, &s.bases[k])
 	}
 }
 

@@ -256,7 +256,7 @@ func TestEncodeRefuses(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	big := struct{ S []string }{[]string{strings.Repeat("x", 600), strings.Repeat("x", 600)}}
-	if _, err := AppendEncode(nil, &big, Limit{Bytes: 1000, Depth: 10}); err == nil ||
+	if _, err := appendEncode(nil, &big, Limit{Bytes: 1000, Depth: 10}); err == nil ||
 		!strings.Contains(err.Error(), "larger than 1000 bytes") {
 		t.Errorf("got %v", err)
 	}
@@ -349,7 +349,7 @@ func BenchmarkEncode(b *testing.B) {
 	a := &smallArgs{"some.tag:value", []string{"one", "two", "three"}, 42}
 	var buf []byte
 	for b.Loop() {
-		buf, _ = AppendEncode(buf[:0], a, DefaultLimit)
+		buf, _ = appendEncode(buf[:0], a, DefaultLimit)
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"time"
+
+	"github.com/beagle-go/beagle/internal/procgroup"
 )
 
 type kernel struct{}
@@ -60,7 +62,7 @@ func (s *Sandbox) Run(ctx context.Context, c Command) (Result, error) {
 	cmd := exec.CommandContext(ctx, c.Path, c.Args...)
 	cmd.Env, cmd.Dir, cmd.Stdin = c.environment(home), pick(c.Dir, home), bytes.NewReader(c.Stdin)
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = stdout, stderr, time.Second
-	killGroup(cmd)
+	procgroup.Own(cmd)
 	start := time.Now()
 	err = cmd.Run()
 	if cmd.ProcessState == nil {

@@ -102,6 +102,7 @@ func Parse(file string, data []byte, name string) (*Service, string, error) {
 			Remedy: "correct the file (docs/hotspots.md has an example)",
 		}
 	}
+	// Choose the service: the named one, or the only one.
 	names := inorder.Keys(all.Services)
 	if name == "" {
 		switch len(names) {
@@ -123,6 +124,7 @@ func Parse(file string, data []byte, name string) (*Service, string, error) {
 			Remedy: "it has " + strings.Join(names, ", "),
 		}
 	}
+	// Decode it. A key that is not known is an error.
 	s := &Service{}
 	if err := known(file, &node); err != nil {
 		return nil, "", err

@@ -1,5 +1,5 @@
-// Package special has functions of mathematics that package math lacks and that
-// tests of significance and intervals need.
+// Package special has functions of mathematics that package math lacks and that tests of
+// significance and intervals need.
 package special
 
 import "math"
@@ -91,4 +91,14 @@ func Wilson(p, n, z float64) (low, high float64) {
 	middle := (p + z2/(2*n)) / (1 + z2/n)
 	half := z / (1 + z2/n) * math.Sqrt(p*(1-p)/n+z2/(4*n*n))
 	return middle - half, middle + half
+}
+
+// Quantile returns a quantile of sorted values, by linear interpolation.
+func Quantile(sorted []float64, share float64) float64 {
+	at := share * float64(len(sorted)-1)
+	i := int(at)
+	if i+1 >= len(sorted) {
+		return sorted[len(sorted)-1]
+	}
+	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestKnownValues holds both functions to closed forms.
+// TestKnownValues holds the functions to closed forms.
 func TestKnownValues(t *testing.T) {
 	near := func(name string, got, want float64) {
 		if math.Abs(got-want) > 1e-13 {
@@ -25,4 +25,6 @@ func TestKnownValues(t *testing.T) {
 	near("I at 0", IncompleteBeta(2, 3, 0), 0)
 	near("I at 1", IncompleteBeta(2, 3, 1), 1)
 	near("Q at 0", UpperGamma(2, 0), 1)
+	near("quartile", Quantile([]float64{1, 2, 4}, 0.25), 1.5)
+	near("maximum", Quantile([]float64{1, 2, 4}, 1), 4)
 }

@@ -123,6 +123,7 @@ func (e *encoder) value(t *Type, p part) {
 		e.secret(t, p)
 		return
 	}
+	// The parts of a struct or an array are seen or hidden one by one.
 	switch t.Kind {
 	case reflect.Struct:
 		e.structure(t, p)
@@ -131,6 +132,7 @@ func (e *encoder) value(t *Type, p part) {
 		e.array(t, p)
 		return
 	}
+	// Other values are hidden as a whole.
 	if p.hidden() {
 		e.hole(wire.Hole{Reason: wire.Unseen, Kind: firstTag(t)})
 		return

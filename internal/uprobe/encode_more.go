@@ -11,10 +11,12 @@ import (
 
 func (e *encoder) slice(t *Type, p part) {
 	at, n, room := p.word(0), p.word(1), p.word(2)
+	// A nil slice has no elements to read.
 	if at == 0 {
 		e.byte(wire.TagNil)
 		return
 	}
+	// Spare room is encoded up to maxSpare.
 	size := uint64(t.Elem.Size)
 	spare := room - n
 	if room < n || size > 0 && spare > maxSpare/size {
@@ -25,6 +27,7 @@ func (e *encoder) slice(t *Type, p part) {
 		e.text(wire.TagBytes, at, n, spare)
 		return
 	}
+	// Leave out elements that are too deep or foreign.
 	hole := wire.Hole{Kind: wire.TagList, Len: n, Spare: spare}
 	if e.depth == e.o.Depth {
 		hole.Reason = wire.Deep
@@ -36,6 +39,7 @@ func (e *encoder) slice(t *Type, p part) {
 		e.hole(hole)
 		return
 	}
+	// Read as many elements as the limits allow.
 	want := min(n, uint64(e.o.Elements))
 	if size > 0 {
 		want = min(want, maxChunk/size)
@@ -50,6 +54,7 @@ func (e *encoder) slice(t *Type, p part) {
 		hole.Reason, spare = wire.Cut, 0
 		e.hole(hole)
 	}
+	// Encode the elements.
 	e.byte(wire.TagList)
 	e.uint(want)
 	e.uint(spare)

@@ -37,6 +37,7 @@ func readEvent(b []byte) (*event, error) {
 	if len(b) < slotData+chunkHead {
 		return nil, errEvent
 	}
+	// Read the head.
 	le := binary.LittleEndian
 	field := func(at int) uint64 { return le.Uint64(b[at:]) }
 	cookie, used := field(slotCookie), field(slotUsed)
@@ -48,6 +49,7 @@ func readEvent(b []byte) (*event, error) {
 		return nil, errEvent
 	}
 	data = data[:used]
+	// Read the chunks of memory: the image first. Of two chunks at one address the longer counts.
 	for first := true; len(data) > 0; first = false {
 		if len(data) < chunkHead {
 			return nil, errEvent

@@ -236,6 +236,7 @@ func (b *Binary) function(d *declared) (*Function, error) {
 	refuse := func(what, remedy string) (*Function, error) {
 		return nil, &beagle.UsageError{What: fmt.Sprintf("process %d: %s %s", b.PID, d.name, what), Remedy: remedy}
 	}
+	// Refuse a function without an entry of its own.
 	switch {
 	case d.concrete == 0 && len(f.Inlined) == 0:
 		return refuse("has no code: no call of it is left", "check the name")
@@ -247,6 +248,7 @@ func (b *Binary) function(d *declared) (*Function, error) {
 	case d.high <= d.low || d.high-d.low > maxCode:
 		return refuse(fmt.Sprintf("has code from %#x to %#x, which makes no sense", d.low, d.high), otherWay)
 	}
+	// Find the places of its parameters and results.
 	if err := b.values(d, f); err != nil {
 		return nil, err
 	}
@@ -259,6 +261,7 @@ func (b *Binary) function(d *declared) (*Function, error) {
 		return refuse(fmt.Sprintf("takes %d bytes of arguments on the stack, more than the %d that are copied",
 			f.stack, maxStack), otherWay)
 	}
+	// Choose the instructions to stop at.
 	code, err := b.code(d.low, d.high)
 	if err != nil {
 		return nil, err
@@ -284,6 +287,7 @@ func (f *Function) registers() (n int) {
 // values reads parameters and results. An out-of-line copy of an inlinable function refers to the
 // abstract entry, which has them in the order of the source.
 func (b *Binary) values(d *declared, f *Function) error {
+	// The abstract entry names all parameters, also those that the compiler dropped.
 	at := d.concrete
 	if d.abstract != 0 {
 		at = d.abstract
@@ -296,6 +300,7 @@ func (b *Binary) values(d *declared, f *Function) error {
 	if _, err := r.Next(); err != nil {
 		return err
 	}
+	// Read the parameters among its children. Results are parameters with a mark.
 	for {
 		e, err := r.Next()
 		if err != nil || e == nil || e.Tag == 0 {
@@ -320,6 +325,7 @@ func (b *Binary) values(d *declared, f *Function) error {
 			f.Results = append(f.Results, v)
 			continue
 		}
+		// Give a parameter without a name one.
 		if strings.HasPrefix(v.Name, "~") || v.Name == "_" || v.Name == "" {
 			v.Name = fmt.Sprintf("arg%d", len(f.Params))
 		}

@@ -16,6 +16,7 @@ func Available() error {
 
 // attach finds the functions, measures the cost of a hit here, and serves controllers.
 func attach(o options) (end func(), err error) {
+	// Find the functions, and check that their records can be whole.
 	token, err := os.ReadFile(o.token)
 	if err != nil {
 		return nil, err
@@ -37,6 +38,7 @@ func attach(o options) (end func(), err error) {
 		}
 		all = append(all, found...)
 	}
+	// Measure the cost of a hit, and offer the functions at the socket.
 	cost, err := Measure()
 	if err != nil {
 		return nil, err
@@ -50,6 +52,7 @@ func attach(o options) (end func(), err error) {
 		server.Close()
 		return nil, err
 	}
+	// Serve until the caller ends it.
 	done, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)

@@ -30,6 +30,7 @@ type instruction struct {
 //
 // It also returns the addresses of RET instructions.
 func choose(code []byte, low uint64, registers int) (Point, []uint64, error) {
+	// Find the returns.
 	list, whole := disassemble(code, low)
 	index := map[uint64]int{}
 	var returns []uint64
@@ -39,6 +40,8 @@ func choose(code []byte, low uint64, registers int) (Point, []uint64, error) {
 			returns = append(returns, in.at)
 		}
 	}
+	// Take the first emulated instruction that each call passes once, or else the first of any
+	// kind. Stop where an instruction may change the arguments.
 	best := -1
 	for i := 0; i < len(list); i++ {
 		in := list[i]

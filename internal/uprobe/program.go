@@ -132,6 +132,7 @@ func program() asm.Instructions {
 			p = append(p, x...)
 		}
 	}
+	// Find the call, copy its registers and its stack, and follow its pointers.
 	add(who(), forget(), gate(), results(), claim(), copyImage(), asm.Instructions{
 		asm.Mov.Imm(asm.R1, steps),
 		loadFunction(asm.R2, "follow"),
@@ -139,6 +140,7 @@ func program() asm.Instructions {
 		asm.Mov.Imm(asm.R4, 0),
 		asm.FnLoop.Call(),
 	}, remember(), asm.Instructions{
+		// Note the time, and send the event.
 		asm.FnKtimeGetNs.Call(),
 		load(asm.R1, asm.R8, slotTime), asm.Sub.Reg(asm.R0, asm.R1), store(asm.R8, slotSpent, asm.R0),
 		load(asm.R3, asm.R8, slotUsed),
@@ -150,11 +152,13 @@ func program() asm.Instructions {
 		asm.FnRingbufOutput.Call(),
 		asm.JEq.Imm(asm.R0, 0, "release"),
 	}, count(asm.R7, siteFull), asm.Instructions{
+		// Give the slot back.
 		asm.Mov.Imm(asm.R1, 0).WithSymbol("release"),
 		atomic(asm.Xchg, asm.R8, asm.R1, slotBusy),
 		asm.Mov.Imm(asm.R0, 0).WithSymbol("exit"),
 		asm.Return(),
 	}, follow())
+	// Describe the signature to the kernel.
 	number := &btf.Int{Name: "long", Size: 8, Encoding: btf.Signed}
 	p[0] = btf.WithFuncMetadata(p[0].WithSymbol("hit"), &btf.Func{Name: "hit", Linkage: btf.GlobalFunc,
 		Type: &btf.FuncProto{Return: number,

@@ -88,6 +88,7 @@ type airborne struct {
 // newSession attaches probes with their gates shut, looks how often they are hit, and opens the
 // gates.
 func newSession(b *Binary, q wire.Start, all []*Function, cost Cost) (*session, error) {
+	// Check the request.
 	q, err := probe.Complete(q)
 	if err != nil {
 		return nil, err
@@ -99,6 +100,7 @@ func newSession(b *Binary, q wire.Start, all []*Function, cost Cost) (*session, 
 	if q.Text > maxText {
 		return nil, fmt.Errorf("invalid text %d: a uprobe copies at most %d bytes", q.Text, maxText)
 	}
+	// Choose the functions, load the program and attach it.
 	s := &session{start: q, b: b, lease: rand.Text(), seed: maphash.MakeSeed(), flying: map[flight]airborne{}}
 	if s.secrets, err = probe.NewSecrets(q); err != nil {
 		return nil, err
@@ -113,6 +115,7 @@ func newSession(b *Binary, q wire.Start, all []*Function, cost Cost) (*session, 
 		s.k.close()
 		return nil, err
 	}
+	// Try it out. What costs too much at once may still be affordable in turns.
 	err = s.tryOut()
 	s.open()
 	if err != nil && !s.takeTurns(nil, turnMost) {
@@ -314,6 +317,7 @@ func (s *session) tick(now time.Time) string {
 		return s.turns.failed
 	}
 	s.mu.Unlock()
+	// End the session, or take turns, if hits cost too much.
 	spent := s.spent(s.windowSaw)
 	passed := now.Sub(s.windowAt)
 	if spent > time.Duration(maxLater*float64(window)) {
@@ -328,11 +332,13 @@ func (s *session) tick(now time.Time) string {
 		s.rates(passed)
 		s.windowAt, s.windowSaw = now, s.tallies()
 	}
+	// Stop after the wanted number of hits.
 	if s.start.Hits > 0 && s.taken() >= uint64(s.start.Hits) {
 		for i := range s.sites {
 			s.k.set(i, siteInterval, 0)
 		}
 	}
+	// End a session that nobody renews.
 	switch {
 	case now.Sub(s.beat) > seconds(s.start.Lease):
 		return fmt.Sprintf("its controller was silent for %v s", s.start.Lease)

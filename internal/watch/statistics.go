@@ -17,11 +17,11 @@ type Interval struct {
 	High     float64 `json:"high"`
 }
 
-// ProportionChange returns the interval of b/m - a/n, where a of n and b of m
+// proportionChange returns the interval of b/m - a/n, where a of n and b of m
 // samples hit. It is Newcombe's hybrid score interval (Interval estimation for
 // the difference between independent proportions, Statistics in Medicine 17,
 // 1998, method 10), which holds for few hits too.
-func ProportionChange(a, n, b, m float64) Interval {
+func proportionChange(a, n, b, m float64) Interval {
 	p, lowP, highP := wilson(a, n)
 	q, lowQ, highQ := wilson(b, m)
 	d := q - p
@@ -50,10 +50,10 @@ func proportionP(a, n, b, m float64) float64 {
 	return math.Erfc(math.Abs(b/m-a/n) / math.Sqrt(2*variance))
 }
 
-// FalseDiscoveryRates returns the q-values of p-values (Benjamini and Hochberg,
+// falseDiscoveryRates returns the q-values of p-values (Benjamini and Hochberg,
 // Controlling the false discovery rate, JRSS B 57, 1995): of all tests with a
 // q-value up to x, a share of about x at most is false.
-func FalseDiscoveryRates(p []float64) []float64 {
+func falseDiscoveryRates(p []float64) []float64 {
 	order := make([]int, len(p))
 	for i := range order {
 		order[i] = i

@@ -145,7 +145,7 @@ func (w *Watch) newInputs(t Target) *Finding {
 		x, y := Drift(t.Inputs[name], got[name])
 		psi, p = append(psi, x), append(p, y)
 	}
-	q := FalseDiscoveryRates(p)
+	q := falseDiscoveryRates(p)
 	for i, name := range names {
 		if psi[i].Estimate > driftLevel && q[i] < driftP {
 			return &Finding{Since: w.driftedSince(t, name), Q: q[i], Change: psi[i],

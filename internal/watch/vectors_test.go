@@ -74,12 +74,12 @@ func samePoints(a, b []ChangePoint) bool {
 func TestStatisticsVectors(t *testing.T) {
 	v := readVectors(t)
 	for _, w := range v.Intervals {
-		if got := ProportionChange(w.A, w.N, w.B, w.M); !near(got.Low, w.Low) || !near(got.High, w.High) {
+		if got := proportionChange(w.A, w.N, w.B, w.M); !near(got.Low, w.Low) || !near(got.High, w.High) {
 			t.Errorf("ProportionChange(%+v) = %+v", w, got)
 		}
 	}
 	for _, w := range v.Adjusted {
-		for i, q := range FalseDiscoveryRates(w.P) {
+		for i, q := range falseDiscoveryRates(w.P) {
 			if !near(q, w.Q[i]) {
 				t.Errorf("FalseDiscoveryRates(%v)[%d] = %g, want %g", w.P, i, q, w.Q[i])
 			}

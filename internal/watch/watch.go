@@ -78,7 +78,7 @@ func (w *Watch) shifts() []Finding {
 		all = append(all, s)
 		p = append(p, s.p)
 	}
-	q := FalseDiscoveryRates(p)
+	q := falseDiscoveryRates(p)
 	var out []Finding
 	for i, s := range all {
 		if q[i] > w.Config.FalseRate {
@@ -188,7 +188,7 @@ func (w *Watch) measure(s series, from, until, at, to int) shift {
 	wide := max(dispersion(s, from, until, season), dispersion(s, at, to, season), 1)
 	a, n := expected/samples*base/wide, base/wide
 	b, m := hits/wide, samples/wide
-	return shift{at: at, before: a / n, after: b / m, change: ProportionChange(a, n, b, m), p: proportionP(a, n, b, m)}
+	return shift{at: at, before: a / n, after: b / m, change: proportionChange(a, n, b, m), p: proportionP(a, n, b, m)}
 }
 
 // dispersion returns how much more the windows' shares vary than samples alone would: Pearson's

@@ -11,8 +11,8 @@
 //
 // # Limits
 //
-// Checksums find accidents, not intent: whoever can write the file can make them
-// match.
+// Checksums find accidents, not intent: a program that can write the file can make
+// them match.
 package secure
 
 import (

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/procgroup"
 	"github.com/beagle-go/beagle/internal/scratch"
 	"github.com/beagle-go/beagle/internal/source"
 	"github.com/beagle-go/beagle/suite"
@@ -130,7 +131,7 @@ func (r *Runner) command(ctx context.Context, t suite.Task, seed uint64, dir str
 		"BEAGLE_SUITE_FUNC="+t.Target, fmt.Sprintf("BEAGLE_SUITE_SEED=%d", seed),
 		fmt.Sprintf("BEAGLE_SUITE_CANDIDATES=%d", r.Spec.Candidates),
 		fmt.Sprintf("BEAGLE_SUITE_SECONDS=%.0f", r.Limit.Seconds()))
-	ownGroup(c)
+	procgroup.Own(c)
 	c.WaitDelay = stopGrace
 	out, err := c.CombinedOutput()
 	if ctx.Err() == context.DeadlineExceeded {

@@ -98,6 +98,7 @@ func (b *localActivities) PlanSearch(_ context.Context, p TargetPart) (out Searc
 	if err != nil {
 		return out, err
 	}
+	// Give the target a run, and note it in the campaign before the run begins.
 	out.Taken = p.Taken
 	t := &out.Taken.Target
 	if t.Run == "" {
@@ -113,6 +114,7 @@ func (b *localActivities) PlanSearch(_ context.Context, p TargetPart) (out Searc
 		return out, err
 	}
 	spec := w.Spec(s, t)
+	// Continue a run that began before.
 	if ok, err := b.store.Load(t.Run, task, &out.Task); err != nil {
 		return out, err
 	} else if ok {
@@ -127,6 +129,7 @@ func (b *localActivities) PlanSearch(_ context.Context, p TargetPart) (out Searc
 		_, err = b.store.Load(t.Run, standing, &out.Task.RunState)
 		return out, errors.Join(err, b.store.SaveRun(entry))
 	}
+	// Begin a new run.
 	digest, err := b.store.PutJSON(spec)
 	if err != nil {
 		return out, err

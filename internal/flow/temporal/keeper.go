@@ -201,6 +201,7 @@ func (k *keeper) replay(run, state string) (*position, error) {
 	if err := k.load(run, "spec", &p.spec); err != nil {
 		return nil, err
 	}
+	// Go back to the last state that is stored whole.
 	var steps []*link
 	for at := state; p.c == nil; {
 		data, err := k.store.Get(at)
@@ -217,6 +218,7 @@ func (k *keeper) replay(run, state string) (*position, error) {
 		}
 		steps, at = append(steps, l), l.Before
 	}
+	// Take the steps since then again.
 	for i := len(steps) - 1; i >= 0; i-- {
 		switch l := steps[i]; {
 		case l.Ask != nil:

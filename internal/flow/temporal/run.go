@@ -183,6 +183,7 @@ func lingers(err error) bool {
 // verification needs no quiet machine, so it does not hold one up.
 func (r *runner) finish(ctx workflow.Context) (Outcome, error) {
 	start := workflow.Now(ctx)
+	// Rank the field, and measure it.
 	var rank Delivery
 	if err := locally(ctx, rankLocal, Order{Run: r.task.Run, What: r.State}, &rank); err != nil {
 		return Outcome{}, err
@@ -193,6 +194,7 @@ func (r *runner) finish(ctx workflow.Context) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
+	// Verify the measured versions in full, until one passes.
 	for _, candidate := range confirmed.IDs {
 		proven, err := r.do(ctx, verifyQueue, grace+4*r.task.Limits.Fuzz, proveActivity,
 			Order{Run: r.task.Run, What: field, More: candidate})
@@ -203,6 +205,7 @@ func (r *runner) finish(ctx workflow.Context) (Outcome, error) {
 			break
 		}
 	}
+	// Judge and report. Both find what was measured and verified in the store.
 	judged, err := r.do(ctx, r.bench(), measuring+4*r.task.Limits.Fuzz, judgeActivity, Order{
 		Run:  r.task.Run,
 		What: field,

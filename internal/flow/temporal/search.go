@@ -253,6 +253,7 @@ func (b *localActivities) Act(_ context.Context, t ActionOrder) (out ActionResul
 		return out, err
 	}
 	defer b.give(t.Run, p)
+	// Apply the action to the search, or list the proposals that are pending.
 	var asked []evolve.Proposal
 	switch {
 	case t.Pending:
@@ -268,6 +269,7 @@ func (b *localActivities) Act(_ context.Context, t ActionOrder) (out ActionResul
 			return out, err
 		}
 	}
+	// Say where the search stands and what it asks.
 	out = ActionResult{
 		State:    p.state,
 		Standing: loop.StandingOf(&p.spec, p.c),

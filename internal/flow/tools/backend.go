@@ -112,6 +112,7 @@ func (b *Backend) Redacted() bool { return b.redact }
 // Close ends the work in progress.
 func (b *Backend) Close() { b.judge.close() }
 
+// Module returns the module that is served.
 func (b *Backend) Module(context.Context) (mcp.Module, error) { return b.module() }
 
 // Profile opens a file below the module; links that lead out of it are not
@@ -155,6 +156,7 @@ func (b *Backend) Profile(name string) (io.ReadCloser, error) {
 	return f, nil
 }
 
+// Describe returns what a prompt would say of a target.
 func (b *Backend) Describe(ctx context.Context, target string, tell mcp.Progress) (*mcp.Description, error) {
 	v := b.veil(target)
 	d, err := b.judge.describe(ctx, target, v.progress(tell))
@@ -173,6 +175,7 @@ func (b *Backend) Describe(ctx context.Context, target string, tell mcp.Progress
 	return d, nil
 }
 
+// Evaluate judges a version of a target.
 func (b *Backend) Evaluate(
 	ctx context.Context, target, source, note string, tell mcp.Progress,
 ) (*mcp.Evaluation, error) {
@@ -181,6 +184,7 @@ func (b *Backend) Evaluate(
 	return b.shown(e, v.error(err))
 }
 
+// Evaluation returns a judgement by its ID.
 func (b *Backend) Evaluation(id string) (*mcp.Evaluation, error) {
 	return b.shown(b.judge.evaluation(id))
 }
@@ -201,8 +205,10 @@ func shapes(v *beagle.Verdict, target string) *beagle.Verdict {
 	return llm.RedactVerdict(v, &beagle.Target{Name: path.Base(target)})
 }
 
+// Lessons returns the recorded ways to a gain.
 func (b *Backend) Lessons() ([]llm.Lesson, error) { return llm.LoadLessons(b.lessons...) }
 
+// Runs lists the runs of the module.
 func (b *Backend) Runs() ([]mcp.Run, error) {
 	runs, err := b.store.Runs()
 	if err != nil {
@@ -295,6 +301,7 @@ func (b *Backend) entry(id string) (store.Run, error) {
 	return r, err
 }
 
+// Submit hands a version in to a running search.
 func (b *Backend) Submit(run, source, note string) (*mcp.Submission, error) {
 	entry, err := b.entry(run)
 	if err != nil {
@@ -344,6 +351,7 @@ func (b *Backend) Submitted(run, id string) (*beagle.Verdict, error) {
 	return nil, nil
 }
 
+// Result returns the result of a run.
 func (b *Backend) Result(run string) (*beagle.Result, error) {
 	entry, err := b.entry(run)
 	if err != nil {

@@ -184,8 +184,7 @@ func (s *segment) candidates(part []byte) *roaring.Bitmap {
 	return roaring.FastAnd(all...)
 }
 
-// scan reads through the names [first, last). A find that lies across two names is
-// none.
+// scan reads through the names [first, last). A find that lies across two names does not count.
 func (s *segment) scan(found []string, part []byte, first, last, most int) []string {
 	for i := first; i < last && len(found) < most; {
 		from := s.start(i)
