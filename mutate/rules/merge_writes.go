@@ -188,8 +188,8 @@ func plainText(p *mutate.Pass, w writeCall) bool {
 	return ok
 }
 
-// readsRoom reports whether an expression reads a byte of memory that may be a buffer's: whoever
-// made the buffer may have lent it an array.
+// readsRoom reports whether an expression reads a byte of memory that may be a buffer's. The maker
+// of a buffer may have given it an array of its own.
 func readsRoom(p *mutate.Pass, e ast.Expr) bool {
 	for n := range mutate.Nodes[ast.Expr](p, e) {
 		// Only bytes can be part of a buffer's memory.

@@ -187,7 +187,7 @@ func (c *sliceCopy) onlyRead(p *mutate.Pass) (returned, ok bool) {
 			return false, false
 		}
 	}
-	// Whoever copies keeps the elements; whoever shares needs the original to stay as it is, too.
+	// A copy keeps its elements. A shared slice needs the original to stay unchanged.
 	if v := p.Var(c.from); v != nil { // it must keep its value, too
 		for _, s := range c.rest {
 			if p.Assigned(v, s) || facts.Captured.Of(p)[v] {

@@ -72,8 +72,7 @@ func findRecurrence(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// recurOf takes a recursive function of one number apart, or says why it is none that the rules
-// know.
+// recurOf takes a recursive function of one number apart, or says why the rules cannot use it.
 func recurOf(p *mutate.Pass, fn *ast.FuncDecl) (*recur, error) {
 	sig := p.Info.Defs[fn.Name].Type().(*types.Signature)
 	if fn.Recv != nil || fn.Body == nil || sig.TypeParams() != nil || sig.Params().Len() != 1 ||

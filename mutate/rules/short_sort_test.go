@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// turns notes what a sort asks and exchanges. Its order is none: equal pairs get different answers.
+// turns notes what a sort asks and exchanges. It is not a total order: equal
+// pairs get different answers.
 type turns struct {
 	n     int
 	seed  uint64

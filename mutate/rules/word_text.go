@@ -8,7 +8,8 @@ import (
 	"github.com/beagle-go/beagle/mutate/example"
 )
 
-// A wordText is a type that code reads words from, as a helper's parameter has it. "" is none.
+// A wordText is a type that code reads words from, as a helper's parameter has it. ""
+// means no type.
 type wordText string
 
 // The types that code reads words from. Of a type parameter it is only known that it stands for
