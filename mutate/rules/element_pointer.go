@@ -113,7 +113,7 @@ func changesOthers(p *mutate.Pass, code ast.Node, elements *types.Var) bool {
 // changesWhole reports whether code gives a variable that holds an array or a struct another value.
 // A slice may share the variable's memory.
 func changesWhole(p *mutate.Pass, code ast.Node) bool {
-	// whole recognises a name of a value whose parts a pointer into it would see change.
+	// whole reports whether e names a value; a pointer to it would see its parts change.
 	whole := func(e ast.Expr) bool {
 		if identOf(e) == nil || isBlank(e) {
 			return false

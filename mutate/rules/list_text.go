@@ -83,7 +83,7 @@ func (s *listSite) begins(p *mutate.Pass) bool {
 		return true
 	}
 	if call, made := p.IsBuiltin(s.decl.Value, "make"); made {
-		// Room is for the list; the text gets room of its own, computed from the parts.
+		// A capacity counts elements; the text's capacity is computed from its parts.
 		return len(call.Args) == 3 && p.IsInt(call.Args[1], 0) && p.Pure(call.Args[2]) && isLength(p, call.Args[2])
 	}
 	lit, ok := s.decl.Value.(*ast.CompositeLit)

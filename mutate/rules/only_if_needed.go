@@ -259,8 +259,8 @@ func (n needless) trim(name, pkg string) string {
 		return n.trimOne(name)
 	}
 	var tests []string
-	// TrimLeft looks at the first byte only, and TrimRight at the last. Nothing is to be trimmed if
-	// the ends are none of the characters.
+	// TrimLeft looks at the first byte only, and TrimRight at the last. Nothing is trimmed if the
+	// end bytes are not in the set.
 	for _, end := range []string{"s[0]", "s[n-1]"} {
 		if n.name == "TrimLeft" && end != "s[0]" || n.name == "TrimRight" && end == "s[0]" {
 			continue

@@ -367,7 +367,7 @@ func plainRunParams(p *mutate.Pass, s mutate.Site) []mutate.Param {
 	return out
 }
 
-// maxComparisons is how many comparisons of a byte are worth it, before a table is.
+// maxComparisons is the number of comparisons above which a table is faster.
 const maxComparisons = 4
 
 // comparisons are tests that must all hold for a plain byte.

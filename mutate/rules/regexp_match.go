@@ -110,18 +110,22 @@ type matcherWriter struct {
 // text writes the tables and the function. The three numbers after the states are the ways to end:
 // a match, no match, and a byte beyond ASCII.
 func (w matcherWriter) text() string {
+	// Bytes that lead every state to the same place share a column. One more column is for bytes
+	// beyond ASCII.
 	of, columns := w.dfa.classes()
 	states, classes := len(w.dfa.next), len(columns)+1
 	param, method := "s string", "MatchString"
 	if w.bytes {
 		param, method = "s []byte", "Match"
 	}
+	// A mask holds the states in which the text may end.
 	ends := uint64(0)
 	for s, final := range w.dfa.final {
 		if final {
 			ends |= 1 << s
 		}
 	}
+	// Tables of a power of two need no bounds check once the index is masked.
 	rows, cols := powerOf2(states), powerOf2(classes)
 	return fmt.Sprintf(`// %[1]sMatches reports whether s matches %[2]s. It asks %[2]s itself only
 // when s is not ASCII.

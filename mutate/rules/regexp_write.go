@@ -140,7 +140,7 @@ func (w *pathWriter) walk() string {
 	if !w.back {
 		return out.String() + "break\n}\n"
 	}
-	// Without a way left, the search is over; else the last one kept is tried.
+	// If no alternative is left, the search ends; otherwise try the one kept last.
 	return out.String() + "if n == 0 {\nbreak\n}\nn--\nat, i, state = ways[n].at, ways[n].i, ways[n].state\n}\n"
 }
 

@@ -231,7 +231,7 @@ func (w *wideRune) compare(e *ast.BinaryExpr) (truth, bool) {
 // bits of ASCII, and of v less a constant. ok is false for any other expression.
 func (w *wideRune) least(e ast.Expr) (n int64, ok bool) {
 	e = ast.Unparen(e)
-	// The character itself is at least 0x80, and a variable may have a bound from before.
+	// The character is at least 0x80. A variable may have a known bound.
 	if w.p.Var(e) == w.v {
 		return 0x80, true
 	}

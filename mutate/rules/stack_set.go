@@ -331,14 +331,18 @@ func (s *setSite) hash() string {
 // declaration writes the type of the set with its methods. A key of several small fields is stored
 // as one packed word, which is also what is hashed.
 func (s *setSite) declaration(typ, key string, n int) string {
+	// Store the key as it is, or as one word if its fields fit in one.
 	stored, word, hash := key, "k", s.hash()
 	if pack := packWord(s.fields); pack != "" {
 		stored, word = "uint64", "x"
 		hash = "x := " + pack + "\nh := x * " + hashFactor
 	}
+	// The table has twice as many slots as keys, so that probes stay short. The hash keeps the top
+	// bits of a product.
 	text := strings.NewReplacer("<T>", typ, "<K>", key, "<S>", stored, "<k>", word, "<slots>", strconv.Itoa(2*n),
 		"<mask>", strconv.Itoa(2*n-1),
 		"<n>", strconv.Itoa(n), "<last>", strconv.Itoa(n-1), "<hash>", hash, "<shift>", strconv.Itoa(64-tableBits(n)))
+	// Write the type, and the methods that add a key: to the table, and to the map once it is full.
 	out := text.Replace(`// <T> is a set: its first <n> keys lie in a table with open addressing, the
 // others in a map.
 type <T> struct {
@@ -376,6 +380,7 @@ func (s *<T>) addMore(k <S>) bool {
 	s.more[k] = struct{}{}
 	return true
 }`)
+	// The code may also ask without adding.
 	if s.asks {
 		out += text.Replace(`
 

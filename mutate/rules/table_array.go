@@ -38,7 +38,9 @@ func findTableArray(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
+// arrayEdits makes the type of a table's literal an array, if no code needs a slice.
 func arrayEdits(p *mutate.Pass, v *types.Var, spec *ast.ValueSpec) []mutate.Edit {
+	// The value must be a literal of a slice, and the declaration must not name its type again.
 	lit, ok := ast.Unparen(spec.Values[0]).(*ast.CompositeLit)
 	if !ok || len(lit.Elts) == 0 {
 		return nil
@@ -47,6 +49,7 @@ func arrayEdits(p *mutate.Pass, v *types.Var, spec *ast.ValueSpec) []mutate.Edit
 	if !ok || t.Len != nil || spec.Type != nil {
 		return nil
 	}
+	// Each use must read elements or the length.
 	uses := p.Uses(v, p.File)
 	for _, id := range uses {
 		switch up := p.Parent(id).(type) {
@@ -57,6 +60,7 @@ func arrayEdits(p *mutate.Pass, v *types.Var, spec *ast.ValueSpec) []mutate.Edit
 			if u, ok := p.Parent(up).(*ast.UnaryExpr); ok && u.Op == token.AND {
 				return nil
 			}
+		// A range with a value copies an array, which must be small.
 		case *ast.RangeStmt:
 			if up.X != ast.Expr(id) || !isBlank(up.Value) && len(lit.Elts) > 64 {
 				return nil
@@ -69,6 +73,7 @@ func arrayEdits(p *mutate.Pass, v *types.Var, spec *ast.ValueSpec) []mutate.Edit
 			return nil
 		}
 	}
+	// Another slice must not take the table's place.
 	if len(uses) == 0 || !p.Frozen(v) && !elementStoresOnly(p, v) {
 		return nil
 	}

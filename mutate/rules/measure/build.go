@@ -81,6 +81,7 @@ func (b *build) examples(rule string) ([]example, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Collect the files of each case, in the order of the archive.
 	byName := map[string]*example{}
 	var order []string
 	for _, f := range ar.Files {
@@ -103,6 +104,7 @@ func (b *build) examples(rule string) ([]example, error) {
 			}
 		}
 	}
+	// Without an after there is nothing to compare. Put first what the archive marks as an example.
 	var out []example
 	for _, name := range order {
 		if e := byName[name]; e.after != "" {
@@ -304,6 +306,7 @@ func (s *side) target() string {
 // unexported types. PaceAdd takes the arguments of one call. PaceRun makes n calls in plain Go,
 // without reflection.
 func (s *side) door(pkg string) string {
+	// The file stands in the package, so its own types need no import.
 	imports := map[string]bool{"reflect": true}
 	name := func(t types.Type) string {
 		return types.TypeString(t, func(p *types.Package) string {
@@ -314,17 +317,20 @@ func (s *side) door(pkg string) string {
 			return p.Name()
 		})
 	}
+	// Keep each parameter in a field of paceCall.
 	var fields, values, args, results, sinks []string
 	for i, t := range s.params() {
 		fields = append(fields, fmt.Sprintf("\ta%d %s\n", i, name(t)))
 		values = append(values, fmt.Sprintf("\tc.a%d, _ = v[%d].Interface().(%s)\n", i, i, name(t)))
 		args = append(args, fmt.Sprintf("c.a%d", i))
 	}
+	// Keep each result in a variable of the package, so that the compiler does not drop the call.
 	for v := range s.sig.Results().Variables() {
 		sink := fmt.Sprintf("paceSink%d", len(sinks))
 		sinks = append(sinks, fmt.Sprintf("var %s %s\n", sink, name(v.Type())))
 		results = append(results, sink)
 	}
+	// Write the call.
 	list := strings.Join(args, ", ")
 	if s.sig.Variadic() {
 		list += "..."
@@ -333,6 +339,7 @@ func (s *side) door(pkg string) string {
 	if len(results) > 0 {
 		assign = strings.Join(results, ", ") + " = "
 	}
+	// Write the file, with the imports that the types need.
 	var paths strings.Builder
 	for _, path := range slices.Sorted(maps.Keys(imports)) {
 		fmt.Fprintf(&paths, "\t%q\n", path)
