@@ -20,7 +20,7 @@ type process struct {
 	tripped  map[*Switch]string // why the original runs for good
 	ended    map[*Switch]string
 	run      *run
-	last     *run // whose last block its controller may still take out
+	last     *run // whose last block its controller may still fetch
 }
 
 var here = &process{tripped: map[*Switch]string{}, ended: map[*Switch]string{}}
@@ -131,7 +131,7 @@ func (p *process) start(q *wire.Request) (*wire.RolloutReply, error) {
 	return reply, nil
 }
 
-// begin makes a run that is the only one, and runs the original still. The caller holds the mutex.
+// begin makes the only run, which runs the original at first. The caller holds the mutex.
 func (p *process) begin(s *Switch, o wire.RolloutOrders) (*run, error) {
 	if why := s.faults.Load(); why != nil && p.tripped[s] == "" && p.run == nil {
 		p.tripped[s] = *why // by a call that ended after its rollout
@@ -195,7 +195,7 @@ func (p *process) handOut(r *run) *wire.RolloutReply {
 	return reply
 }
 
-// stop ends a rollout. Without a lease whichever runs is meant.
+// stop ends a rollout: any rollout if there is no lease.
 func (p *process) stop(q *wire.Request) (*wire.RolloutReply, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -207,7 +207,7 @@ func (p *process) stop(q *wire.Request) (*wire.RolloutReply, error) {
 	return p.handOut(r), nil
 }
 
-// finish has the original run from now on. The caller holds the mutex. For good means until the
+// finish runs the original from now on. The caller holds the mutex. "For good" means until the
 // process is started again.
 func (p *process) finish(r *run, why string, forGood bool) {
 	if p.run != r {
