@@ -47,7 +47,7 @@ type Known struct {
 	How       string  `json:"how"`
 }
 
-// factor returns how many times as fast the known gain is.
+// factor returns the known gain as a factor.
 func (k *Known) factor() float64 {
 	if k.Factor > 0 {
 		return k.Factor
@@ -152,8 +152,7 @@ func parse(text []byte) (*Task, error) {
 	return t, t.setGoal()
 }
 
-// setGoal takes half of the known gain: as many times as fast as the factor that
-// lies in the middle between 1 and the known one.
+// setGoal takes half of the known gain: the factor in the middle between 1 and the known one.
 func (t *Task) setGoal() error {
 	k := t.Known
 	if k == nil {
