@@ -164,7 +164,7 @@ func runEvolve(ctx context.Context, c *command, args []string, std stdio) (int, 
 		"the fastest version wins, not the simplest of those within 5 % of it and three quarters of its gain")
 	f.Var(listFlag{&spec.Rules}, "rules",
 		"use only these rewrites and sets, separated by `commas` ('beagle explain' lists them; the sets are "+
-			"default, suite and all; lift is what the library has)")
+			"default, suite and all; lift, which default and all include, is what the library has)")
 	f.BoolVar(&spec.NoLift, "no-lift", false, "do not look for pieces of the function that the library has")
 	// Flags that other verbs share.
 	// Read the command line.

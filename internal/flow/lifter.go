@@ -64,9 +64,13 @@ func (l *lifter) build(ctx context.Context, attempt int, text string) (*harness.
 	return l.lab.builder.Program(ctx, liftProgram(attempt), text, lift.Entry)
 }
 
-// lifts reports whether a spec asks for the look-up.
+// lifts reports whether a spec asks for the look-up: by its name, or by a set that includes it. A
+// search to which no rules are named does.
 func (s *Spec) lifts() bool {
-	return !s.NoLift && !s.Models.NoRules && (len(s.Rules) == 0 || slices.Contains(s.Rules, lift.Name))
+	named := len(s.Rules) == 0 || slices.ContainsFunc(s.Rules, func(name string) bool {
+		return name == lift.Name || name == "default" || name == "all"
+	})
+	return named && !s.NoLift && !s.Models.NoRules
 }
 
 // Limits of one study.

@@ -11,7 +11,7 @@ import (
 // ASCII from a table, and asks about runes only beyond it. The result is put
 // together on the stack.
 func NormalizeTagArbTagValue(tag string) string {
-	clean := cleanPrefix(tag)
+	clean := cleanPrefix(tag[:min(len(tag), 208)]) // what is longer is cut, so the rest need not be looked at
 	if clean == len(tag) && clean <= 200 {
 		return tag
 	}

@@ -24,9 +24,9 @@ var fibonacci = func() (f [94]uint64) {
 // F(2k+1) = F(k)² + F(k+1)².
 func doubling(n int) uint64 {
 	a, b := uint64(0), uint64(1)
-	for bit := uint(1) << 62; bit > 0; bit >>= 1 {
+	for bit := uint64(1) << 62; bit > 0; bit >>= 1 {
 		a, b = a*(2*b-a), a*a+b*b
-		if uint(n)&bit != 0 {
+		if uint64(n)&bit != 0 {
 			a, b = b, a+b
 		}
 	}
