@@ -121,10 +121,12 @@ func (e *encoder) value(c *coder, p unsafe.Pointer) {
 	if e.full {
 		return
 	}
+	// A secret type shows nothing of its value.
 	if e.o.redact.typ(c) {
 		e.secret(c, p)
 		return
 	}
+	// Each kind has a form of its own.
 	switch c.kind {
 	case reflect.String:
 		e.text(wire.TagString, *(*string)(p), 0)

@@ -65,6 +65,7 @@ const description = "task.json"
 // Load reads the tasks in the folders of dir, in the order of their names. names
 // chooses some; none is all. Mistakes are a *beagle.UsageError.
 func Load(dir string, names ...string) ([]Task, error) {
+	// Find the folders.
 	found, err := filepath.Glob(filepath.Join(dir, "*", description))
 	if err != nil {
 		return nil, err
@@ -75,6 +76,7 @@ func Load(dir string, names ...string) ([]Task, error) {
 			Remedy: "name the suite's folder with --dir; in Beagle's repository it is suite/tasks",
 		}
 	}
+	// Choose by name, or take all in order.
 	all := map[string]string{}
 	var order []string
 	for _, path := range found {
@@ -84,6 +86,7 @@ func Load(dir string, names ...string) ([]Task, error) {
 	if len(names) == 0 {
 		names = order
 	}
+	// Read the chosen ones.
 	var out []Task
 	for _, name := range names {
 		path, ok := all[name]

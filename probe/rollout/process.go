@@ -231,6 +231,7 @@ const maxLease = 10.0
 
 // complete sets defaults and refuses values out of bounds.
 func complete(o wire.RolloutOrders) (wire.RolloutOrders, error) {
+	// Set the defaults of numbers, and check their bounds.
 	for _, b := range []struct {
 		name           string
 		v              *float64
@@ -249,6 +250,7 @@ func complete(o wire.RolloutOrders) (wire.RolloutOrders, error) {
 			return o, fmt.Errorf("invalid %s %v: give %v to %v", b.name, *b.v, b.low, b.high)
 		}
 	}
+	// Do the same for counts and names.
 	if o.Turns == 0 {
 		o.Turns = 10
 	}
@@ -261,6 +263,7 @@ func complete(o wire.RolloutOrders) (wire.RolloutOrders, error) {
 	if o.Unit != wire.UnitSlice && o.Unit != wire.UnitRequest {
 		return o, fmt.Errorf("invalid unit %q: give %s or %s", o.Unit, wire.UnitSlice, wire.UnitRequest)
 	}
+	// Check the arms.
 	if len(o.Arms) == 0 || len(o.Arms) > 8 {
 		return o, fmt.Errorf("invalid arms: give the kinds of turns")
 	}

@@ -21,6 +21,7 @@ import (
 // has found nothing: that is an answer, not an error.
 func (r *Runner) external(ctx context.Context, t suite.Task, seed uint64) (*suite.Run, error) {
 	run := &suite.Run{Seed: seed}
+	// Copy the task's package.
 	original, err := text(ctx, t.Dir, t.Target)
 	if err != nil {
 		return nil, err
@@ -35,6 +36,7 @@ func (r *Runner) external(ctx context.Context, t suite.Task, seed uint64) (*suit
 	if err := copyPackage(t.Dir, dir); err != nil {
 		return nil, err
 	}
+	// Run the command.
 	r.say("  seed %d: %s", seed, r.Against)
 	start := time.Now()
 	said, err := r.command(ctx, t, seed, dir)
@@ -46,6 +48,7 @@ func (r *Runner) external(ctx context.Context, t suite.Task, seed uint64) (*suit
 		run.Reason = fmt.Sprintf("the command failed: %v%s", err, said)
 		return run, nil
 	}
+	// Take the function from the files that it left.
 	changed, err := text(ctx, dir, t.Target)
 	switch {
 	case err != nil:

@@ -248,17 +248,20 @@ func (c *cutter) imports(d *decl, into map[string]string) error {
 
 // text returns a declaration's source text with the new names.
 func (c *cutter) text(d *decl) (string, error) {
+	// Read the declaration's source text.
 	file := c.after.fset.File(d.node.Pos())
 	src, err := os.ReadFile(file.Name())
 	if err != nil {
 		return "", err
 	}
 	start, end := file.Offset(d.node.Pos()), file.Offset(d.node.End())
+	// A specification needs the keyword of its group.
 	var b strings.Builder
 	if _, spec := d.node.(ast.Spec); spec {
 		b.WriteString(d.token.String() + " ")
 	}
 	b.WriteString(directives(d.node))
+	// Copy the text with the new names.
 	at := start
 	ast.Inspect(d.node, func(n ast.Node) bool {
 		id, ok := n.(*ast.Ident)

@@ -128,6 +128,7 @@ func parse(l *listed) (*pkg, error) {
 func (p *pkg) add(f *ast.File, d ast.Decl) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
+		// A method has its type in its key.
 		key := d.Name.Name
 		if d.Recv != nil {
 			key = syntax.Receiver(d) + "." + key
@@ -137,6 +138,7 @@ func (p *pkg) add(f *ast.File, d ast.Decl) {
 		if d.Tok == token.IMPORT {
 			return
 		}
+		// Constants that count with iota stay together.
 		if d.Tok == token.CONST && counts(d) {
 			whole := &decl{node: d, token: d.Tok, file: f}
 			for _, s := range d.Specs {
@@ -145,6 +147,7 @@ func (p *pkg) add(f *ast.File, d ast.Decl) {
 			p.enter(whole)
 			return
 		}
+		// Every other specification stands alone.
 		for _, s := range d.Specs {
 			one := &decl{node: s, token: d.Tok, file: f}
 			if v, ok := s.(*ast.ValueSpec); ok {

@@ -69,6 +69,7 @@ var (
 
 // Validate returns the first fault in the entry's form.
 func (e *Entry) Validate() error {
+	// Check the form of each field.
 	for _, field := range []struct {
 		name, value string
 		form        *regexp.Regexp
@@ -83,6 +84,7 @@ func (e *Entry) Validate() error {
 			return fmt.Errorf("%s: invalid %s %q: want %s", e.Name(), field.name, field.value, field.form)
 		}
 	}
+	// Check what the fields say together.
 	switch {
 	case !strings.Contains(e.Module, "/"):
 		return fmt.Errorf("invalid module %q: want an import path", e.Module)
