@@ -133,7 +133,7 @@ func (a *arming) enter(args unsafe.Pointer) (c Call) {
 		now = elapsed()
 		a.spent(time.Duration(now - from))
 	}
-	if a.site.about.returns { // what the probe took itself does not count
+	if a.site.about.returns { // without the probe's own time
 		if c.began = now; now == 0 {
 			c.began = elapsed()
 		}
@@ -141,8 +141,8 @@ func (a *arming) enter(args unsafe.Pointer) (c Call) {
 	return c
 }
 
-// spent moves the estimate of the median a step towards d. A mean would tell how often the kernel
-// took the processor away.
+// spent moves the estimate of the median a step towards d. A mean would mostly show how often the
+// kernel took the processor away.
 func (a *arming) spent(d time.Duration) {
 	const step = 16
 	m := a.nanos.Load()
@@ -205,8 +205,9 @@ func (a *arming) leave(slot *slot, args, results unsafe.Pointer) {
 	}
 }
 
-// write appends a value to a slot, which it leaves as it was when that fails. Memory that another
-// goroutine writes may make it read anywhere: such a fault becomes a panic, which ends here.
+// write appends a value to a slot, which it leaves unchanged if that fails. Memory that another
+// goroutine writes may mislead it into reading anywhere: such a fault becomes a panic, which ends
+// here.
 func (a *arming) write(slot *slot, c *coder, p unsafe.Pointer) (ok bool) {
 	s, from := a.s, len(slot.buf)
 	old := debug.SetPanicOnFault(true)

@@ -13,7 +13,7 @@ import (
 // leastToken is the shortest token that is accepted, in bytes.
 const leastToken = 16
 
-// sameToken compares two tokens in a time that tells nothing of either.
+// sameToken compares two tokens in a time that reveals nothing of either.
 func sameToken(a, b string) bool {
 	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
@@ -77,7 +77,7 @@ func (p *prober) carryOut(q *wire.Request) (r wire.Reply, payload []byte, err er
 	case wire.VerbPull:
 		payload, r.More, err = p.pull(q.Max)
 	case wire.VerbStop:
-		// Without a lease whatever is armed is meant, else a session of the asker's own.
+		// Without a lease the request means whatever is armed, else a session of the caller's own.
 		if s := p.current(); s != nil && (q.Lease == "" || q.Lease == s.lease) {
 			p.end(s, "a controller stopped it")
 		}

@@ -11,11 +11,11 @@ import (
 // follows few.
 type crowd struct {
 	from   int64 // in the form of elapsed
-	settle int64 // calls of before are taken to have ended after so long
+	settle int64 // earlier calls are assumed to have ended after this time
 	under  atomic.Int64
-	// inner is the number of followed calls whose function was not yet called the second time. As
-	// many calls pass the gate without being followed. One may be another goroutine's: the numbers
-	// stay right, since the call that it takes the place of is followed twice.
+	// inner is the number of followed calls whose function was not yet called the second time. The
+	// gate lets as many calls pass without following them. One of these may be another goroutine's:
+	// the numbers stay right, since the call whose place it takes is followed twice.
 	inner atomic.Int64
 	begun atomic.Int64
 	told  atomic.Int64 // those that were counted by the others under way
@@ -80,7 +80,7 @@ func (a *arming) follow(c *crowd) Call {
 
 func (c *crowd) leave() { c.under.Add(-1) }
 
-// disperse ends the following; the window goes on.
+// disperse stops following; the window goes on.
 func (a *arming) disperse() {
 	a.crowd.Store(nil)
 	a.site.word.CompareAndSwap(counting|following, counting)
@@ -102,7 +102,7 @@ func (b *beside) add(others int64) {
 	}
 }
 
-// counts are nil before a call was followed.
+// counts are nil until a call is followed.
 func (b *beside) counts() *wire.Beside {
 	w := wire.Beside{None: b.none.Load(), One: b.one.Load(), Few: b.few.Load(), Many: b.many.Load()}
 	if w == (wire.Beside{}) {

@@ -24,8 +24,8 @@ func calledTwice(site *Site, body func()) {
 	body()
 }
 
-// TestCapturedOnce: where few calls come, few are skipped. A call must not be captured again when
-// its function is called behind the gate.
+// TestCapturedOnce checks that a call is not captured again when its function is called after the
+// gate. Where few calls come, few are skipped.
 func TestCapturedOnce(t *testing.T) {
 	p, _ := newProber()
 	var site Site
@@ -46,7 +46,8 @@ func TestCapturedOnce(t *testing.T) {
 	}
 }
 
-// TestResultsShare: results may be parts of one argument. The arguments do not share memory then.
+// TestResultsShare checks that results may be parts of one argument. The arguments do not share
+// memory then.
 func TestResultsShare(t *testing.T) {
 	type in struct{ Line []byte }
 	type out struct{ Head, Tail []byte }
@@ -122,7 +123,7 @@ func TestCrowd(t *testing.T) {
 	}
 }
 
-// TestCrowdEnds: a function that is called often is followed for a few calls only.
+// TestCrowdEnds checks that of a function that is called often only a few calls are followed.
 func TestCrowdEnds(t *testing.T) {
 	p, _ := newProber()
 	var site Site

@@ -121,10 +121,12 @@ func (e *encoder) value(c *coder, p unsafe.Pointer) {
 	if e.full {
 		return
 	}
+	// A secret type shows nothing of its value.
 	if e.o.redact.typ(c) {
 		e.secret(c, p)
 		return
 	}
+	// Each kind has a form of its own.
 	switch c.kind {
 	case reflect.String:
 		e.text(wire.TagString, *(*string)(p), 0)
@@ -220,7 +222,7 @@ func integer(k reflect.Kind, p unsafe.Pointer) (n int64, unsigned bool) {
 // text writes a string, or bytes as one.
 func (e *encoder) text(tag byte, s string, spare int) {
 	h := wire.Hole{Kind: tag, Len: uint64(len(s)), Spare: uint64(spare)}
-	if len(s) > 0 || tag == wire.TagArray { // else nothing is to hide
+	if len(s) > 0 || tag == wire.TagArray { // else there is nothing to hide
 		t := e.studied(tag, s)
 		switch {
 		case !e.o.raw:
@@ -247,7 +249,7 @@ func (e *encoder) text(tag byte, s string, spare int) {
 	e.bytes(unsafe.Slice(unsafe.StringData(s), len(s)))
 }
 
-// maxSecret bounds the look after the cut for a secret that begins before it.
+// maxSecret bounds the search after the cut for a secret that begins before it.
 const maxSecret = 256
 
 func (e *encoder) structure(c *coder, p unsafe.Pointer) {
@@ -301,8 +303,8 @@ func (e *encoder) slice(c *coder, h *sliceHeader) {
 		e.hole(hole)
 		return
 	}
-	// A torn header has a valid pointer and a wrong length. Reading beyond the end is harmless
-	// only where nothing is taken for a pointer.
+	// A torn header has a valid pointer and a wrong length. Reading beyond the end is harmless only
+	// if nothing there is taken for a pointer.
 	if e.foreign > 0 && !c.elem.raw && !e.o.follow {
 		hole.Reason = wire.Pointer
 		e.hole(hole)

@@ -103,12 +103,12 @@ func compareKeys(k reflect.Kind, a, b unsafe.Pointer) int {
 	return cmp.Compare(x, y)
 }
 
-// texts are the first reading's findings about a value's strings. The second reading takes them
-// over where it meets the same string: a string does not change. They are numbers, which keep
-// nothing alive.
+// texts hold the first reading's findings on a value's strings. The second reading reuses them
+// where it meets the same string: a string does not change. They are numbers, which keep nothing
+// alive.
 type texts struct {
 	list [maxTexts]text
-	at   int // of the reading that is under way
+	at   int // of the current reading
 	n    int
 }
 
@@ -121,7 +121,7 @@ type text struct {
 	secret bool
 }
 
-// study decides which form of a string is written in its place, or beside it.
+// study decides which form of a string is written instead of it, or beside it.
 func (e *encoder) study(s string) (t text) {
 	if e.o.raw {
 		t.secret = e.o.redact.text(s[:min(len(s), e.o.text+maxSecret)])
@@ -200,8 +200,8 @@ func encodeTuple(dst []byte, c *coder, p unsafe.Pointer, o *options) (b []byte, 
 	return e.buf, e.flags, !e.full
 }
 
-// stable reports whether a value that was written reads the same a second time. It finds writes of
-// other goroutines between the two, and no others.
+// stable reports whether a written value reads the same a second time. It finds writes of other
+// goroutines between the two readings, and no others.
 func (e *encoder) stable(scratch []byte, c *coder, p unsafe.Pointer) bool {
 	first := e.buf
 	e.buf, e.ndefs, e.nheld, e.texts.at = scratch[:0], 0, 0, 0

@@ -11,8 +11,8 @@ import (
 
 const testToken = "0123456789abcdef0123"
 
-// FuzzServe: any request gets a reply of one line of JSON and its payload, and without the token
-// nothing but an error.
+// FuzzServe checks that any request gets a reply of one line of JSON and its payload, and without
+// the token only an error.
 func FuzzServe(f *testing.F) {
 	for _, q := range []wire.Request{
 		{Token: testToken, Verb: wire.VerbStatus},
@@ -45,7 +45,7 @@ func FuzzServe(f *testing.F) {
 	})
 }
 
-// FuzzProgram: any byte code ends within its bounds, and leaves the service alone.
+// FuzzProgram checks that any byte code ends within its bounds, and leaves the service alone.
 func FuzzProgram(f *testing.F) {
 	f.Add([]byte{wire.OpArg, 0, wire.OpLen, wire.OpInt, 4, wire.OpLess}, "text")
 	f.Add([]byte{wire.OpArg, 2, wire.OpCall, 6, wire.OpAnd, 2, wire.OpArg, 2, wire.OpCall, 8}, "text")

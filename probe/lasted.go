@@ -46,7 +46,7 @@ func part(d uint64) int {
 	return octave*perOctave + int((d<<(63-octave))>>61&(perOctave-1))
 }
 
-// middle returns a duration that is counted there.
+// middle returns the middle of the durations of a part.
 func middle(part int) float64 {
 	octave, within := part/perOctave, part%perOctave
 	return math.Ldexp(1+(float64(within)+0.5)/perOctave, octave)
@@ -65,8 +65,8 @@ func (l *lasting) quantile(share float64) int64 {
 }
 
 // inFlight says how many other calls are under way while one is, at a rate of calls a second. In
-// the mean that is the rate times the duration (Little's law), whatever the calls are. A quantile
-// is that of the durations: as many calls begin while one of so long is under way, at an even rate.
+// the mean that is the rate times the duration (Little's law), for any calls. A quantile is that of
+// the durations: at an even rate, this many calls begin during a call of that length.
 func (l *lasting) inFlight(rate float64) *wire.InFlight {
 	n := l.calls.Load()
 	if n == 0 || rate <= 0 {

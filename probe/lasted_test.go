@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestParts: durations of all sizes are counted where their middle is near.
+// TestParts checks that durations of all sizes are counted in a part whose middle is near.
 func TestParts(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 100_000 {
@@ -18,8 +18,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestInFlight simulates a service in which calls of very different lengths overlap: the captured
-// calls give the number in flight when a call begins.
+// TestInFlight simulates a service in which calls of very different lengths overlap. The captured
+// calls must give the number in flight when a call begins.
 func TestInFlight(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	const rate = 2000.0

@@ -74,7 +74,7 @@ func (d *Door) accept() {
 			return
 		}
 		if err != nil {
-			time.Sleep(100 * time.Millisecond) // out of files, perhaps
+			time.Sleep(100 * time.Millisecond) // perhaps out of files
 			continue
 		}
 		select {
@@ -91,7 +91,7 @@ func (d *Door) serve(c net.Conn) {
 	defer func() {
 		c.Close()
 		<-d.seats
-		_ = recover() // a mistake of ours ends the connection and not the service
+		_ = recover() // a fault of ours ends the connection and not the service
 	}()
 	in := bufio.NewScanner(c)
 	in.Buffer(make([]byte, 0, 4096), wire.MaxRequest+1)

@@ -37,8 +37,8 @@ type word struct {
 	c    *coder
 }
 
-// A machine runs one question for one call. It stops, and the call is undecided, at the first thing
-// that makes no sense.
+// A machine runs one question for one call. At the first invalid operation it stops, and the call
+// is undecided.
 type machine struct {
 	q     *question
 	f     *frame
@@ -48,8 +48,8 @@ type machine struct {
 	bad   bool
 }
 
-// run answers the question for a call. It never panics: memory that others write may make it read
-// anywhere, and such a fault ends here.
+// run answers the question for a call. It never panics: memory that others write may mislead it
+// into reading anywhere, and such a fault ends here.
 func (q *question) run(f *frame) (yes, ok bool) {
 	old := debug.SetPanicOnFault(true)
 	defer func() {

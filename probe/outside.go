@@ -2,11 +2,11 @@ package probe
 
 import "github.com/beagle-go/beagle/probe/wire"
 
-// Secrets are the rules of a session for values to leave out. Programs that read a process's calls
-// from outside keep to the same rules with them.
+// Secrets are a session's rules on which values to leave out. Programs that read a process's calls
+// from outside follow the same rules with them.
 type Secrets struct{ r *redactor }
 
-// NewSecrets returns the rules that always hold, and those that a session adds.
+// NewSecrets returns the permanent rules, and those that a session adds.
 func NewSecrets(q wire.Start) (*Secrets, error) {
 	r, err := newRedactor(q.Names, q.Types, q.Patterns)
 	return &Secrets{r}, err

@@ -100,8 +100,8 @@ func TestGateOff(t *testing.T) {
 	}
 }
 
-// TestGateSkips: without a random number of calls between the timer and the captured call, each
-// burst of ten would be captured at its first call.
+// TestGateSkips checks that the gate skips a random number of calls between the timer and the
+// captured call. Without it each burst of ten would be captured at its first call.
 func TestGateSkips(t *testing.T) {
 	p, c := newProber()
 	var site Site
@@ -212,8 +212,8 @@ func pulledCopy(s *session) []int {
 	return n
 }
 
-// TestDeadController: without heartbeats a session ends within ten seconds, and with them it lasts
-// until its time to live is over.
+// TestDeadController checks that without heartbeats a session ends within ten seconds, and that
+// with them it lasts until its time to live is over.
 func TestDeadController(t *testing.T) {
 	p, c := newProber()
 	var site Site
@@ -307,7 +307,7 @@ type node struct {
 	Next *node
 }
 
-// TestHoles: what is left out says why, and how long it truly is.
+// TestHoles checks that each hole says why the value is missing, and its true length.
 func TestHoles(t *testing.T) {
 	type in struct {
 		S string
@@ -354,7 +354,8 @@ func TestHoles(t *testing.T) {
 	}
 }
 
-// TestSecrets: what is secret by name, type or pattern never reaches the buffer, in no mode.
+// TestSecrets checks that values that are secret by name, type or pattern never reach the buffer,
+// in any mode.
 func TestSecrets(t *testing.T) {
 	const secret = "hunter2-Geheimnis"
 	type Pin string
@@ -403,7 +404,7 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// TestPatternAcrossTheCut: a secret that begins before the cut is left out whole.
+// TestPatternAcrossTheCut checks that a secret that begins before the cut is left out whole.
 func TestPatternAcrossTheCut(t *testing.T) {
 	o := rawOptions(t)
 	v := one{"0123456 password=hunter2"}
@@ -424,7 +425,7 @@ func TestClass(t *testing.T) {
 	}
 }
 
-// TestStatusIsJSON: the reply to any figures has a form in JSON.
+// TestStatusIsJSON checks that the reply to any figures can be written as JSON.
 func TestStatusIsJSON(t *testing.T) {
 	p, c := newProber()
 	var site Site
@@ -439,7 +440,7 @@ func TestStatusIsJSON(t *testing.T) {
 	}
 }
 
-// TestPatterns: the cheap look lets every text through that an expression matches.
+// TestPatterns checks that the quick look admits every text that an expression matches.
 func TestPatterns(t *testing.T) {
 	red, err := newRedactor(nil, nil, []string{`^internal-\d+$`})
 	if err != nil {

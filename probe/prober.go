@@ -113,7 +113,7 @@ func (p *prober) end(s *session, why string) {
 }
 
 // disarm ends the session that is alive. The caller holds the mutex, as each tick does: no site is
-// armed again behind its back.
+// armed again after it.
 func (p *prober) disarm(s *session, why string) {
 	s.over.Store(true)
 	for _, a := range s.sites {

@@ -65,16 +65,19 @@ func parseCode(b []byte) (code []op, err error) {
 // add installs a question at an armed site. It refuses questions about secrets, whose answers would
 // tell them bit by bit.
 func (s *session) add(site string, prog *wire.Program) (int, error) {
+	// Find the armed site.
 	i := slices.IndexFunc(s.sites, func(a *arming) bool { return wire.Matches(site, a.site.about.name) })
 	if i < 0 {
 		return 0, fmt.Errorf("the site %q is not armed", site)
 	}
 	a := s.sites[i]
+	// Read the program.
 	code, err := parseCode(prog.Code)
 	if err != nil {
 		return 0, err
 	}
 	q := &question{prog: prog, code: code, o: &s.options}
+	// Refuse questions that cannot be answered, or that may not.
 	q.late = slices.ContainsFunc(code, func(o op) bool { return o.code == wire.OpResult || o.code == wire.OpPanicked })
 	if q.late && !a.site.about.returns {
 		return 0, fmt.Errorf("%s: results are not seen there: %s", a.site.about.name, a.site.about.note)
@@ -82,6 +85,7 @@ func (s *session) add(site string, prog *wire.Program) (int, error) {
 	if name := s.secretOf(a, code); name != "" {
 		return 0, fmt.Errorf("%s is secret by its name or type: no question about it is answered", name)
 	}
+	// Replace the list: calls read it meanwhile.
 	s.asked++
 	q.id = s.asked
 	var list []*question

@@ -12,8 +12,8 @@ var secretNames = []string{"password", "passwd", "passphrase", "pwd", "secret", 
 	"session", "credential", "apikey", "accesskey", "privatekey", "signature", "ssn", "creditcard", "cardnumber",
 	"cvv", "iban"}
 
-// A pattern matches text that is left out wherever it stands. may is a cheap look that most text
-// does not pass: it must hold for whatever the expression matches.
+// A pattern matches text that is left out wherever it stands. may is a quick test that most text
+// fails: it must hold for everything that the expression matches.
 type pattern struct {
 	re  *regexp.Regexp
 	may func(l looks) bool
@@ -27,7 +27,7 @@ type looks struct {
 	word                         bool // the beginning of a word that secrets are called by
 }
 
-// secretPatterns are always looked for.
+// secretPatterns are always searched for.
 var secretPatterns = []pattern{
 	{regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY`), func(l looks) bool { return l.dash && l.size > 20 }},
 	{regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.`), // a JSON web token
@@ -45,7 +45,7 @@ var secretPatterns = []pattern{
 		func(l looks) bool { return l.digits >= 13 }},
 }
 
-// look passes over a text once.
+// look scans a text once.
 func look(s string) (l looks) {
 	l.size = len(s)
 	for i := range len(s) {

@@ -40,10 +40,10 @@ func newRing(slots, size int) *ring {
 	return r
 }
 
-// tries bounds the slots that a writer looks at before it gives up.
+// tries bounds the slots that a writer examines before it gives up.
 const tries = 4
 
-// claim returns a slot for writing, or nil when those that it looked at are taken.
+// claim returns a slot for writing, or nil when those that it examined are taken.
 func (r *ring) claim() *slot {
 	for range tries {
 		s := &r.slots[r.next.Add(1)%uint64(len(r.slots))]

@@ -167,7 +167,7 @@ func (s *session) choose(all []*Site) error {
 	return nil
 }
 
-// Ticks of a session. To wake a process that sleeps costs more than what is done then: so there are
+// Ticks of a session. Waking a sleeping process costs more than the work of a tick, so there are
 // few of them. Every 15th opens a window, in which each call is counted.
 const (
 	tick       = 70 * time.Millisecond
@@ -216,7 +216,7 @@ func (p *prober) tick(s *session, n int) bool {
 	return true
 }
 
-// tick hands out what may be captured until the next one.
+// tick sets how many calls may be captured until the next tick.
 func (s *session) tick(n int, now time.Time) {
 	perTick := lasts(n).Seconds()
 	s.bytes.Store(min(s.bytes.Load()+int64(float64(s.start.Bytes)*perTick), int64(s.start.Bytes)))
@@ -255,7 +255,7 @@ func (a *arming) closeWindow(now time.Time) {
 	a.disperse()
 	a.site.word.CompareAndSwap(counting, 0)
 	a.counted.Add(int64(now.Sub(a.opened)))
-	// Where few calls come, most of them are wanted: then fewer are skipped.
+	// Where few calls come, most of them are wanted, so fewer are skipped.
 	most := 2 * a.rate() / float64(a.s.start.Rate)
 	a.skip.Store(uint32(min(max(most, 1), maxSkip)))
 }

@@ -64,7 +64,7 @@ func (s *service) probed(a soakArgs) (n int, err error) {
 	return n, err
 }
 
-// work calls until stop is closed. With mutation it writes what others read meanwhile.
+// work calls until stop is closed. With mutation it writes memory that others read meanwhile.
 func (s *service) work(id int, mutate bool, stop chan struct{}) {
 	huge := strings.Repeat("huge ", 1<<18)
 	for i := id; ; i++ {
@@ -102,7 +102,7 @@ func (s *service) work(id int, mutate bool, stop chan struct{}) {
 }
 
 // TestSoak captures at the highest rate, with everything switched on, from goroutines that change
-// what is read. The process must survive, each caller must go on, and no planted secret may come
+// captured memory. The process must survive, each caller must go on, and no planted secret may come
 // out. Under the race detector nothing is changed: that race would be the planted one.
 func TestSoak(t *testing.T) {
 	long := 2 * time.Second
@@ -141,7 +141,7 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// soakController starts and stops sessions with changing options, and looks at what it pulls.
+// soakController starts and stops sessions with changing options, and checks what it pulls.
 func soakController(t *testing.T, p *prober, long time.Duration) (seen int) {
 	end := time.Now().Add(long)
 	for n := 0; time.Now().Before(end); n++ {

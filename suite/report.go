@@ -45,11 +45,11 @@ type Row struct {
 	Published Published `json:"published"`
 }
 
-// Advised tells whether advice was given, and whether it was kept to being that.
+// Advised says whether advice was given, and whether it stayed advice.
 type Advised struct {
 	Name    string `json:"name"`
 	Named   bool   `json:"named"`   // the advisory was reported
-	Applied bool   `json:"applied"` // some version did it nevertheless
+	Applied bool   `json:"applied"` // some version followed it nevertheless
 }
 
 // A Run is one run of the optimiser on a task.

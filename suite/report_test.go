@@ -11,7 +11,7 @@ func ratio(point, spread float64) beagle.Ratio {
 	return beagle.Ratio{Point: point, Low: point / spread, High: point * spread}
 }
 
-// TestSettle: the median run speaks for the task, with its own interval.
+// TestSettle checks that the median run stands for the task, with its own interval.
 func TestSettle(t *testing.T) {
 	r := Row{Goal: 2, Expert: ratio(4, 1.1), Runs: []Run{
 		{Seed: 1, Ratio: ratio(3, 1.1), Candidates: 30, Seconds: 3}, {Seed: 2, Ratio: One}, {Seed: 3, Ratio: ratio(2.1, 1.2), Candidates: 20},
@@ -44,7 +44,7 @@ func TestAdvice(t *testing.T) {
 	}
 }
 
-// TestAverage: what is answered with advice does not count.
+// TestAverage checks that tasks answered with advice do not count.
 func TestAverage(t *testing.T) {
 	rows := []Row{
 		{Rewriting: true, Ratio: ratio(2, 1.1), Expert: ratio(4, 1.1)},

@@ -47,7 +47,7 @@ type Known struct {
 	How       string  `json:"how"`
 }
 
-// factor returns how many times as fast the known gain is.
+// factor returns the known gain as a factor.
 func (k *Known) factor() float64 {
 	if k.Factor > 0 {
 		return k.Factor
@@ -65,6 +65,7 @@ const description = "task.json"
 // Load reads the tasks in the folders of dir, in the order of their names. names
 // chooses some; none is all. Mistakes are a *beagle.UsageError.
 func Load(dir string, names ...string) ([]Task, error) {
+	// Find the folders.
 	found, err := filepath.Glob(filepath.Join(dir, "*", description))
 	if err != nil {
 		return nil, err
@@ -75,6 +76,7 @@ func Load(dir string, names ...string) ([]Task, error) {
 			Remedy: "name the suite's folder with --dir; in Beagle's repository it is suite/tasks",
 		}
 	}
+	// Choose by name, or take all in order.
 	all := map[string]string{}
 	var order []string
 	for _, path := range found {
@@ -84,6 +86,7 @@ func Load(dir string, names ...string) ([]Task, error) {
 	if len(names) == 0 {
 		names = order
 	}
+	// Read the chosen ones.
 	var out []Task
 	for _, name := range names {
 		path, ok := all[name]
@@ -152,8 +155,7 @@ func parse(text []byte) (*Task, error) {
 	return t, t.setGoal()
 }
 
-// setGoal takes half of the known gain: as many times as fast as the factor that
-// lies in the middle between 1 and the known one.
+// setGoal takes half of the known gain: the factor in the middle between 1 and the known one.
 func (t *Task) setGoal() error {
 	k := t.Known
 	if k == nil {

@@ -56,8 +56,8 @@ func TestGoal(t *testing.T) {
 	}
 }
 
-// FuzzParse: a description from outside is read or refused with a reason, and
-// what is read can be run.
+// FuzzParse checks that a description from outside is read or refused with a reason, and that every
+// task that was read can run.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(good))
 	f.Add([]byte(with(`"known": {"time_saved": 0.99999999999999999, "how": "h"}`)))
@@ -74,7 +74,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestTasks: every folder of the suite is a task, and none is missing.
+// TestTasks checks that every folder of the suite is a task, and that none is missing.
 func TestTasks(t *testing.T) {
 	tasks, err := Load("tasks")
 	if err != nil {

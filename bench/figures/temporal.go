@@ -241,36 +241,52 @@ func (f *fleet) kills(ctx context.Context, s *section) error {
 	if err != nil {
 		return err
 	}
-	// Count the verdicts that were made again.
-	redone := 0
+	// Count the verdicts that were made again, and report.
+	k := killReport{disturbed: disturbed, quiet: quiet, dead: dead["worker"] + dead["server"], wanted: wanted,
+		kept: len(kept), again: log.Spent.Candidates}
 	for name, made := range kept {
 		if end[name] != made {
-			redone++
+			k.redone++
 		}
 	}
-	// Compare the two runs.
-	same := reflect.DeepEqual(trajectory(disturbed.Attempts), trajectory(quiet.Attempts))
-	if !same {
-		s.miss("the trajectory is not that of the local driver: %s",
-			firstDifference(disturbed.Attempts, quiet.Attempts))
-	}
-	if redone > 0 || log.Spent.Candidates > 0 {
-		s.miss("%d verdicts were made again, and the local driver had to make %d", redone, log.Spent.Candidates)
-	}
-	if dead["worker"]+dead["server"] < wanted {
-		s.miss("%d kills, %d are wanted: the run ended before", dead["worker"]+dead["server"], wanted)
-	}
-	if quiet.Best.ID != disturbed.Best.ID {
-		s.miss("the local driver's winner is %s, not %s", quiet.Best.ID, disturbed.Best.ID)
-	}
-	// Report.
+	k.judge(s)
 	s.text += fmt.Sprintf("\nA run of %d candidates on a real function, `kill -9` of the worker %d times and of the "+
 		"server %d times: it ended with %s (%s times as fast). %d of %d verdicts that were in the store at a kill "+
 		"were made again. The local driver, from the same inputs with the same verdicts, takes the same trajectory: "+
 		"%v; same winner: %v; candidates that it had to evaluate: %d.\n",
 		len(disturbed.Attempts), dead["worker"], dead["server"], disturbed.Outcome, interval(disturbed.Best.Ratio),
-		redone, len(kept), same, quiet.Best.ID == disturbed.Best.ID, log.Spent.Candidates)
+		k.redone, k.kept, k.same(), quiet.Best.ID == disturbed.Best.ID, k.again)
 	return nil
+}
+
+// A killReport is the result of a run that was killed, beside the local driver's.
+type killReport struct {
+	disturbed, quiet beagle.Result
+	dead, wanted     int // kills
+	kept, redone     int // verdicts in the store at a kill, and those of them that were made again
+	again            int // candidates that the local driver had to evaluate
+}
+
+// same reports whether both runs took the same trajectory.
+func (k *killReport) same() bool {
+	return reflect.DeepEqual(trajectory(k.disturbed.Attempts), trajectory(k.quiet.Attempts))
+}
+
+// judge compares the result with the goals.
+func (k *killReport) judge(s *section) {
+	if !k.same() {
+		s.miss("the trajectory is not that of the local driver: %s",
+			firstDifference(k.disturbed.Attempts, k.quiet.Attempts))
+	}
+	if k.redone > 0 || k.again > 0 {
+		s.miss("%d verdicts were made again, and the local driver had to make %d", k.redone, k.again)
+	}
+	if k.dead < k.wanted {
+		s.miss("%d kills, %d are wanted: the run ended before", k.dead, k.wanted)
+	}
+	if k.quiet.Best.ID != k.disturbed.Best.ID {
+		s.miss("the local driver's winner is %s, not %s", k.quiet.Best.ID, k.disturbed.Best.ID)
+	}
 }
 
 // disturb kills alternately until the given number is reached or the search ends. It returns the

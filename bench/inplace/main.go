@@ -63,6 +63,7 @@ type row struct {
 }
 
 func run(ctx context.Context) error {
+	// Read the flags and the list.
 	var o options
 	flag.StringVar(&o.modules, "modules", "", "`directory` with the copies of the modules")
 	flag.StringVar(&o.list, "list", "", "`file` with the functions")
@@ -76,6 +77,7 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// Draw functions, and take one after another.
 	rng := rand.New(rand.NewPCG(o.seed, 1))
 	rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 	out := json.NewEncoder(os.Stdout)

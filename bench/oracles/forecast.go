@@ -35,6 +35,7 @@ func models(o options, season int) ([]forecast.Model, error) {
 
 // forecasts tries all models from the same points of each series' past.
 func forecasts(ctx context.Context, o options) error {
+	// Collect the series.
 	var all []series
 	if err := ask(ctx, o, "published", nil, &all); err != nil {
 		return err
@@ -49,15 +50,18 @@ func forecasts(ctx context.Context, o options) error {
 		s.Horizon = max(s.Season, 6)
 		s.Origins = forecast.Origins(len(s.Values), s.Horizon)
 	}
+	// Forecast them by AutoETS.
 	var theirs []map[string][][]float64
 	if err := ask(ctx, o, "forecasts", all, &theirs); err != nil {
 		return err
 	}
+	// Name the columns.
 	names := []string{"AutoETS", "damped Holt-Winters", "Toto 2.0"}
 	if o.toto == "" {
 		names = names[:2]
 	}
 	names = append(names, "what Beagle would show")
+	// Compare each series with our models.
 	logs := make([]float64, len(names))
 	var rows [][]string
 	for i, s := range all {
@@ -72,6 +76,7 @@ func forecasts(ctx context.Context, o options) error {
 		}
 		rows = append(rows, append(row, shown))
 	}
+	// Print the table with the means.
 	mean := []string{"geometric mean", "", ""}
 	for _, x := range logs {
 		mean = append(mean, fmt.Sprintf("%.3f", math.Exp(x/float64(len(all)))))

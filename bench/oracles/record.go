@@ -21,6 +21,7 @@ const (
 // record runs metricsd under a load that rises and falls as over days, and samples the process's
 // costs and memory.
 func record(ctx context.Context, o options) ([]series, error) {
+	// Start metricsd on a free port.
 	l, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -34,12 +35,14 @@ func record(ctx context.Context, o options) ([]series, error) {
 	}
 	defer func() { agent.Process.Kill(); agent.Wait() }()
 	time.Sleep(2 * time.Second)
+	// Begin two series.
 	cpu := series{Name: "metricsd, processor time in a day's wave of load", Season: recordSeason}
 	memory := series{Name: "metricsd, resident memory", Season: recordSeason}
 	last, _, err := usage(agent.Process.Pid)
 	if err != nil {
 		return nil, err
 	}
+	// Send a step's load, and read the process's use.
 	next := time.Now()
 	for i := range o.steps {
 		rate := int(maxRate * (0.2 + 0.8*math.Pow(math.Sin(math.Pi*float64(i)/recordSeason), 2)))

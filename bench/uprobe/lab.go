@@ -64,6 +64,7 @@ func newLab(r row, cost uprobe.Cost) (*lab, error) {
 
 // serve finds the function and opens the door to its uprobes.
 func (l *lab) serve(cost uprobe.Cost) error {
+	// Find the function in the running process.
 	b, err := uprobe.Open(l.cmd.Process.Pid, "")
 	if err != nil {
 		return err
@@ -74,6 +75,7 @@ func (l *lab) serve(cost uprobe.Cost) error {
 		return err
 	}
 	l.row.start.Sites = []string{name}
+	// Serve its uprobes on a socket.
 	server, err := uprobe.NewServer(b, all, cost)
 	if err != nil {
 		return err
@@ -86,6 +88,7 @@ func (l *lab) serve(cost uprobe.Cost) error {
 		return err
 	}
 	go server.Run(l.done)
+	// Connect as a controller.
 	clients, err := capture.New([]string{socket}, secret)
 	if err != nil {
 		return err
@@ -106,6 +109,7 @@ func (l *lab) second(captured bool) (float64, error) {
 	if !captured || l.client == nil {
 		return l.work(l.row.long)
 	}
+	// Attach the probes.
 	ctx, began := context.Background(), time.Now()
 	r, _, err := l.client.Do(ctx, wire.Request{Verb: wire.VerbStart, Start: l.row.start})
 	if err != nil {
@@ -115,12 +119,14 @@ func (l *lab) second(captured bool) (float64, error) {
 	if _, err := l.beating(ctx, r.Lease, l.row.settle); err != nil {
 		return 0, err
 	}
+	// Measure the service and this program.
 	own := processor()
 	share, err := l.beating(ctx, r.Lease, l.row.long)
 	if err != nil {
 		return 0, err
 	}
 	l.own = append(l.own, 100*(processor()-own).Seconds()/float64(l.row.long))
+	// Read how many calls were captured, and at which cost.
 	p := capture.Pulled{Address: l.client.Address}
 	if err := capture.Drain(ctx, l.client, &p); err != nil {
 		return 0, err
@@ -134,6 +140,7 @@ func (l *lab) second(captured bool) (float64, error) {
 		}
 		l.seen += (seen - l.seen) / float64(len(l.own))
 	}
+	// Detach the probes.
 	began = time.Now()
 	_, _, err = l.client.Do(ctx, wire.Request{Verb: wire.VerbStop, Lease: r.Lease})
 	l.detach = append(l.detach, float64(time.Since(began)))

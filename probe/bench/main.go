@@ -42,6 +42,7 @@ func run(layouts, rounds int) error {
 	}
 	defer os.RemoveAll(dir)
 	binary := filepath.Join(dir, "gate")
+	// Measure the gate that is off, in programs of several layouts.
 	var base, again, gate []float64
 	for seed := range layouts {
 		build := exec.Command("go", "build", "-ldflags=-s -w -randlayout="+fmt.Sprint(seed+1), "-o", binary,
@@ -57,6 +58,7 @@ func run(layouts, rounds int) error {
 		fmt.Fprintf(os.Stderr, "layout %d: %+.2f\n", seed+1, r)
 		base, again, gate = append(base, r.Base), append(again, r.Again), append(gate, r.Gate)
 	}
+	// Print the medians.
 	fmt.Printf("off, %d layouts, ns a call: median (95 %%) [smallest to largest]\n", layouts)
 	show("the function without a gate", base)
 	show("a second copy of it: adds", again)
@@ -64,6 +66,7 @@ func run(layouts, rounds int) error {
 	if rounds == 0 {
 		return nil
 	}
+	// Measure the capture.
 	fmt.Printf("armed, %d pairs of slices, percent of a core: median (95 %%)\n", rounds)
 	for _, mode := range []string{"nothing", "shapes", "raw"} {
 		var r armed

@@ -59,7 +59,7 @@ func (f *Flag) ask(ctx context.Context, key string) (rollout.Arm, error) {
 		wire.Original, wire.Candidate, wire.Placebo)
 }
 
-// say tells a reason, once until it changes.
+// say reports a reason, once until it changes.
 func (f *Flag) say(text string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -74,7 +74,7 @@ func (f *Flag) say(text string) {
 	f.Say(text)
 }
 
-// Requests has the flag give requests their arms, in place of chance, while a rollout by requests
+// Requests lets the flag give requests their arms, instead of chance, while a rollout by requests
 // runs (`beagle rollout start --unit request`). Each request is asked for with a targeting key of
 // its own, never with that of a user. The flag must give the arms the shares of [rollout.Choose].
 // Requests without an arm run the original and do not count; the controller warns of them.
@@ -91,9 +91,9 @@ func (f *Flag) Requests() (stop func()) {
 	return func() { rollout.Choose(nil) }
 }
 
-// Process has the flag choose the version that this process runs, until stop is called. It is
-// asked now, and again only when the provider says that something changed. The key tells this
-// process from others. The original runs while the provider is not ready.
+// Process lets the flag choose the version that this process runs, until stop is called. It asks
+// now, and again only when the provider reports a change. The key tells this process from others.
+// The original runs while the provider is not ready.
 func (f *Flag) Process(ctx context.Context, function, key string) (stop func()) {
 	p := &assigned{f: f, function: function, key: key, arm: rollout.Original}
 	handler := func(of.EventDetails) { p.update(ctx) }
@@ -121,7 +121,7 @@ type assigned struct {
 	ended bool
 }
 
-// update asks the flag and has its version run.
+// update asks the flag and runs its version.
 func (p *assigned) update(ctx context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -151,7 +151,7 @@ func (p *assigned) update(ctx context.Context) {
 	}
 }
 
-// release has the original run. The caller holds the mutex.
+// release returns to the original. The caller holds the mutex.
 func (p *assigned) release() {
 	if p.stop != nil {
 		p.stop()

@@ -37,7 +37,7 @@ func do(t *testing.T, q wire.Request) *wire.RolloutReply {
 	return r.Rollout
 }
 
-// lines collects what a flag says.
+// lines collects the flag's messages.
 type lines struct {
 	mu  sync.Mutex
 	all []string
@@ -55,7 +55,7 @@ func (l *lines) has(text string) bool {
 	return strings.Contains(strings.Join(l.all, "\n"), text)
 }
 
-// client returns one of a domain of its own, with a provider.
+// client returns a client of a domain of its own, with a provider.
 func client(t *testing.T, p of.FeatureProvider) *of.Client {
 	t.Helper()
 	if err := of.SetNamedProviderAndWait(t.Name(), p); err != nil {
@@ -80,8 +80,8 @@ func runs() rollout.Arm {
 	return c.Arm
 }
 
-// TestProcess: the flag's version runs. Without a flag, a provider or a known value the original
-// does, and the flag says why.
+// TestProcess checks that the flag's version runs. Without a flag, a provider or a known value the
+// original runs, and the flag says why.
 func TestProcess(t *testing.T) {
 	for _, row := range []struct {
 		name, flag, says string
@@ -111,7 +111,8 @@ func TestProcess(t *testing.T) {
 	}
 }
 
-// TestProcessChanges: a flag that changes, and a provider that fails, are heeded without a restart.
+// TestProcessChanges checks that a changed flag and a failing provider take effect without a
+// restart.
 func TestProcessChanges(t *testing.T) {
 	p := &eventful{InMemoryProvider: memprovider.NewInMemoryProvider(flagOf("original")),
 		events: make(chan of.Event, 8)}
@@ -163,7 +164,7 @@ func (p *eventful) EventChannel() <-chan of.Event   { return p.events }
 func (p *eventful) Init(of.EvaluationContext) error { return nil }
 func (p *eventful) Shutdown()                       {}
 
-// TestRequests: the flag is asked once for a request, and not while nothing runs.
+// TestRequests checks that the flag is asked once for a request, and not while nothing runs.
 func TestRequests(t *testing.T) {
 	asked := 0
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -212,7 +213,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestOFREP: every way in which a server can fail is an error, and the default value stays.
+// TestOFREP checks that every failure of a server is an error, and that the default value stays.
 func TestOFREP(t *testing.T) {
 	for _, row := range []struct {
 		status     int

@@ -53,7 +53,7 @@ func (m *misses) add(err error) {
 	m.why = err.Error()
 }
 
-// take returns how many there were since the last time, and why.
+// take returns the number of misses since the last call, and the latest reason.
 func (m *misses) take() (n int, why string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -118,9 +118,10 @@ func (d *draw) choose(ctx context.Context) (Arm, error) {
 	return Original, nil
 }
 
-// under returns the arm of the request's calls while a draw is the present one, and whether they
-// count. A request keeps its arm when the shares change, and counts no more: it was drawn by other
-// shares. One of another rollout, or of none, drew between other versions and runs the original.
+// under returns the arm of the request's calls while its draw is the current one, and whether they
+// count. When the shares change, a request keeps its arm and stops counting: it was drawn by other
+// shares. A request of another rollout, or of none, drew between other versions and runs the
+// original.
 func (r Request) under(d *draw) (arm Arm, counts bool) {
 	if d == nil || r.drew == nil || r.drew.run != d.run {
 		return Original, false
@@ -164,7 +165,7 @@ func (r *run) deal(d *draw) bool {
 	return r.open(perRequest)
 }
 
-// block lets the arms have requests side by side for a while, and publishes what they did. It gives
+// block lets the arms serve requests side by side for a while, and publishes the result. It gives
 // up a block whose shares changed.
 func (r *run) block(o wire.RolloutOrders, d *draw, in *reader) bool {
 	// Read the counters at the start.
@@ -189,7 +190,7 @@ func (r *run) block(o wire.RolloutOrders, d *draw, in *reader) bool {
 			break
 		}
 	}
-	// Publish what happened since.
+	// Publish the differences.
 	b := &wire.RolloutBlock{ID: r.stream}
 	for _, arm := range d.kind {
 		s := wire.RolloutSlice{Arm: armNames[arm], Pod: r.pod, Build: r.function.build, Start: start, End: time.Now()}
@@ -201,7 +202,7 @@ func (r *run) block(o wire.RolloutOrders, d *draw, in *reader) bool {
 	return r.function.faults.Load() == nil
 }
 
-// enough reports whether each arm had its least requests since.
+// enough reports whether each arm has had its least number of requests.
 func (d *draw) enough(before map[Arm]reading) bool {
 	for _, arm := range d.kind {
 		if d.of[arm].all.Load()-before[arm].all < leastRequests {

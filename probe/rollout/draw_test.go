@@ -76,8 +76,8 @@ func requesting(t *testing.T, candidate func(int) (int, error)) *service {
 var byRequests = wire.RolloutOrders{Function: "p.F", Build: "b1", Unit: wire.UnitRequest, Share: 0.2, Slice: 5,
 	Turns: 2, Arms: [][]string{{wire.Candidate, wire.Original, wire.Placebo}}}
 
-// TestDrawnRequests: arms run side by side in one block, each counts as many requests as the
-// others, and what the process does as a whole is no arm's.
+// TestDrawnRequests checks that arms run side by side in one block, that each counts the same
+// number of requests, and that figures of the whole process belong to no arm.
 func TestDrawnRequests(t *testing.T) {
 	v := requesting(t, double)
 	lease := v.start(t, byRequests)
@@ -125,8 +125,8 @@ func TestDrawnRequests(t *testing.T) {
 	}
 }
 
-// TestOneArmOfARequest: all calls of a request get the arm that it drew, by context and by token. A
-// call without a request gets the original.
+// TestOneArmOfARequest checks that all calls of a request get the arm that it drew, by context and
+// by token. A call without a request gets the original.
 func TestOneArmOfARequest(t *testing.T) {
 	v := requesting(t, double)
 	v.start(t, byRequests)
@@ -166,7 +166,7 @@ func (v *service) waitForDraw(t *testing.T) {
 	v.await(t, "", false, func(*wire.RolloutReply) bool { return requests.draw.Load() != nil && v.s.On() })
 }
 
-// TestRequestsRefused: where calls cannot get the arm of their request nothing starts.
+// TestRequestsRefused checks that nothing starts where calls cannot get the arm of their request.
 func TestRequestsRefused(t *testing.T) {
 	v := serve(t, double)
 	if _, err := v.p.start(&wire.Request{Rollout: &byRequests}); err == nil ||
@@ -185,7 +185,8 @@ func TestRequestsRefused(t *testing.T) {
 	}
 }
 
-// TestPlantedByRequests: the process takes bad candidates out although other arms run beside them.
+// TestPlantedByRequests checks that the process takes bad candidates out although other arms run
+// beside them.
 func TestPlantedByRequests(t *testing.T) {
 	hang := make(chan struct{})
 	for _, row := range []struct {
@@ -224,7 +225,7 @@ func TestPlantedByRequests(t *testing.T) {
 	}
 }
 
-// TestSlowOriginal: where calls of both versions take long, none hangs.
+// TestSlowOriginal checks that no call counts as hung where calls of both versions take long.
 func TestSlowOriginal(t *testing.T) {
 	v := requesting(t, double)
 	o := byRequests
@@ -250,8 +251,8 @@ func TestSlowOriginal(t *testing.T) {
 	}
 }
 
-// TestChooser: another one may give arms. Where it cannot, the request runs the original, does not
-// count, and the reply says why.
+// TestChooser checks that a chooser may give arms. Where it cannot, the request runs the original,
+// does not count, and the reply says why.
 func TestChooser(t *testing.T) {
 	v := requesting(t, double)
 	defer Choose(nil)
@@ -273,8 +274,9 @@ func TestChooser(t *testing.T) {
 	}
 }
 
-// TestRequestsOfAnotherDraw: a request keeps its arm when the shares change, and its calls count no
-// more. Of another rollout, or begun while slices took turns, its calls run the original.
+// TestRequestsOfAnotherDraw checks that a request keeps its arm when the shares change, and that
+// its calls stop counting. Calls of a request of another rollout, or of one that began while slices
+// took turns, run the original.
 func TestRequestsOfAnotherDraw(t *testing.T) {
 	v := requesting(t, double)
 	slices := Begin()
@@ -318,8 +320,8 @@ func TestRequestsOfAnotherDraw(t *testing.T) {
 	want("of another rollout", drawn, Original, false)
 }
 
-// TestMissesOfAnotherRollout: a controller learns why requests of its own rollout got no arm, and
-// nothing of the rollout that came after it.
+// TestMissesOfAnotherRollout checks that a controller learns why requests of its own rollout got no
+// arm, and nothing of a later rollout.
 func TestMissesOfAnotherRollout(t *testing.T) {
 	v := requesting(t, double)
 	defer Choose(nil)
@@ -374,8 +376,8 @@ func BenchmarkByRequest(b *testing.B) {
 	})
 }
 
-// TestFix: a process runs one version until the flag is taken back. A bad one is taken out for
-// good, and the flag's holder gets to know.
+// TestFix checks that a process runs one version until the flag is taken back. A bad version is
+// taken out for good, and the flag's holder learns of it.
 func TestFix(t *testing.T) {
 	v := serve(t, double)
 	stop, err := v.p.fix("p.F", Candidate, func(why string) { t.Errorf("taken out: %s", why) })

@@ -21,6 +21,7 @@ func (p *process) fix(function string, arm Arm, over func(string)) (stop func(),
 	if arm >= arms {
 		return nil, fmt.Errorf("there is no arm %d", uint8(arm))
 	}
+	// Find the function, and begin a run that no controller ends.
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.find(function)
@@ -38,9 +39,11 @@ func (p *process) fix(function string, arm Arm, over func(string)) (stop func(),
 		return nil, err
 	}
 	r.fixed, r.ends = true, time.Now().Add(100*365*24*time.Hour)
+	// Let the whole process run the arm.
 	requests.arm.Store(uint32(arm))
 	r.open(uint32(arm) + 1)
 	go r.watch()
+	// Report why the arm was taken out, if it is.
 	go func() {
 		<-r.over
 		p.mu.Lock()

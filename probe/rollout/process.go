@@ -20,7 +20,7 @@ type process struct {
 	tripped  map[*Switch]string // why the original runs for good
 	ended    map[*Switch]string
 	run      *run
-	last     *run // whose last block its controller may still take out
+	last     *run // whose last block its controller may still fetch
 }
 
 var here = &process{tripped: map[*Switch]string{}, ended: map[*Switch]string{}}
@@ -131,7 +131,7 @@ func (p *process) start(q *wire.Request) (*wire.RolloutReply, error) {
 	return reply, nil
 }
 
-// begin makes a run that is the only one, and runs the original still. The caller holds the mutex.
+// begin makes the only run, which runs the original at first. The caller holds the mutex.
 func (p *process) begin(s *Switch, o wire.RolloutOrders) (*run, error) {
 	if why := s.faults.Load(); why != nil && p.tripped[s] == "" && p.run == nil {
 		p.tripped[s] = *why // by a call that ended after its rollout
@@ -195,7 +195,7 @@ func (p *process) handOut(r *run) *wire.RolloutReply {
 	return reply
 }
 
-// stop ends a rollout. Without a lease whichever runs is meant.
+// stop ends a rollout: any rollout if there is no lease.
 func (p *process) stop(q *wire.Request) (*wire.RolloutReply, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -207,7 +207,7 @@ func (p *process) stop(q *wire.Request) (*wire.RolloutReply, error) {
 	return p.handOut(r), nil
 }
 
-// finish has the original run from now on. The caller holds the mutex. For good means until the
+// finish runs the original from now on. The caller holds the mutex. "For good" means until the
 // process is started again.
 func (p *process) finish(r *run, why string, forGood bool) {
 	if p.run != r {
@@ -231,6 +231,7 @@ const maxLease = 10.0
 
 // complete sets defaults and refuses values out of bounds.
 func complete(o wire.RolloutOrders) (wire.RolloutOrders, error) {
+	// Set the defaults of numbers, and check their bounds.
 	for _, b := range []struct {
 		name           string
 		v              *float64
@@ -249,6 +250,7 @@ func complete(o wire.RolloutOrders) (wire.RolloutOrders, error) {
 			return o, fmt.Errorf("invalid %s %v: give %v to %v", b.name, *b.v, b.low, b.high)
 		}
 	}
+	// Do the same for counts and names.
 	if o.Turns == 0 {
 		o.Turns = 10
 	}
@@ -261,6 +263,7 @@ func complete(o wire.RolloutOrders) (wire.RolloutOrders, error) {
 	if o.Unit != wire.UnitSlice && o.Unit != wire.UnitRequest {
 		return o, fmt.Errorf("invalid unit %q: give %s or %s", o.Unit, wire.UnitSlice, wire.UnitRequest)
 	}
+	// Check the arms.
 	if len(o.Arms) == 0 || len(o.Arms) > 8 {
 		return o, fmt.Errorf("invalid arms: give the kinds of turns")
 	}

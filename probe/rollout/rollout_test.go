@@ -146,7 +146,8 @@ func (v *service) await(t *testing.T, lease string, beating bool,
 
 func ended(r *wire.RolloutReply) bool { return !r.Switches[0].Running }
 
-// TestTurns: arms take turns, their calls are counted by arm, and the candidate gets its share.
+// TestTurns checks that arms take turns, that their calls are counted by arm, and that the
+// candidate gets its share.
 func TestTurns(t *testing.T) {
 	v := serve(t, double)
 	lease := v.start(t, threeArms)
@@ -171,7 +172,7 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// TestPlanted: every bad candidate is taken out of service by the process itself, which says why.
+// TestPlanted checks that the process itself takes every bad candidate out, and says why.
 func TestPlanted(t *testing.T) {
 	var leak [][]byte
 	var mu sync.Mutex
@@ -253,7 +254,8 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
-// TestBothPanic: where the original panics too, the candidate is not at fault. The panic goes on.
+// TestBothPanic checks that the candidate is not at fault where the original panics too. The panic
+// goes on.
 func TestBothPanic(t *testing.T) {
 	v := uncalled(func(int) (int, error) { panic("candidate") })
 	v.s.word.Store(uint32(Candidate) + 1)
@@ -277,8 +279,8 @@ func TestBothPanic(t *testing.T) {
 	}
 }
 
-// TestEnds: the time to live and a heartbeat that stays away bring the original back, and a new
-// controller may start again.
+// TestEnds checks that the time to live and a missing heartbeat bring the original back, and that a
+// new controller may start again.
 func TestEnds(t *testing.T) {
 	for _, row := range []struct {
 		why string
@@ -303,7 +305,7 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestRefused: orders that mean other versions, or nonsense, start nothing.
+// TestRefused checks that orders for other versions, or invalid ones, start nothing.
 func TestRefused(t *testing.T) {
 	v := serve(t, double)
 	for want, change := range map[string]func(*wire.RolloutOrders){
@@ -331,7 +333,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestRequests: a program that tells of its requests has them counted in place of calls.
+// TestRequests checks that the requests of a program that reports them are counted instead of
+// calls.
 func TestRequests(t *testing.T) {
 	v := serve(t, double)
 	defer requests.told.Store(false)
@@ -369,7 +372,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestFaultWhileRunning: a fault that comes between the look and the store of a new arm wins.
+// TestFaultWhileRunning checks that a fault between the check and the store of a new arm wins.
 func TestFaultWhileRunning(t *testing.T) {
 	v := serve(t, double)
 	v.start(t, threeArms)

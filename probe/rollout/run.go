@@ -236,9 +236,9 @@ func (r *run) trips(now time.Time, in *reader) string {
 	return r.hung(now, o)
 }
 
-// hung looks at calls of the candidate. Time is cut into spans as long as a call may take. A call
-// of the span before that is under way when this one ends hangs, unless calls of the original do
-// so too.
+// hung checks for hung calls of the candidate. It cuts time into spans as long as a call may take.
+// A call of the previous span that is still under way when this one ends hangs, unless calls of the
+// original do so too.
 func (r *run) hung(now time.Time, o wire.RolloutOrders) string {
 	if now.Sub(r.span.began) < seconds(o.Stuck) {
 		return ""

@@ -8,7 +8,7 @@ import (
 	"github.com/beagle-go/beagle/probe/wire"
 )
 
-// TestBuckets: each time lies in the bucket whose bounds hold it.
+// TestBuckets checks that each time lies in the bucket whose bounds hold it.
 func TestBuckets(t *testing.T) {
 	for range 100_000 {
 		n := rand.Uint64() >> (rand.IntN(40) + 24)
@@ -24,7 +24,8 @@ func TestBuckets(t *testing.T) {
 	}
 }
 
-// TestEnterTimes: what the shards timed comes out by size, in order, whichever slice it came from.
+// TestEnterTimes checks that the shards' times come out by size, in order, whichever slice they
+// came from.
 func TestEnterTimes(t *testing.T) {
 	s := &Switch{shards: make([]shard, 2)}
 	var c wire.RolloutCounts
@@ -51,8 +52,8 @@ func TestEnterTimes(t *testing.T) {
 	}
 }
 
-// TestChosen: one call in every is timed, wherever in a pattern of calls it stands, and no call is
-// chosen for both.
+// TestChosen checks that the same share of calls is timed, wherever they stand in a pattern, and
+// that no call is chosen for both.
 func TestChosen(t *testing.T) {
 	for _, every := range []uint64{1, 2, 8, timeEvery} {
 		const n, pattern = 1 << 20, 16
@@ -78,7 +79,7 @@ func TestChosen(t *testing.T) {
 	}
 }
 
-// TestTune: few calls are all timed, many are not.
+// TestTune checks that all of few calls are timed, and not all of many.
 func TestTune(t *testing.T) {
 	var s Switch
 	for calls, want := range map[float64]uint64{0: 1, 3000: 1, 5000: 2, 1e9: timeEvery} {

@@ -13,7 +13,8 @@ func seeds() [][]byte {
 	return [][]byte{nil, a.Append(nil), b.Append(a.Append(nil)), value, holed}
 }
 
-// FuzzReadEvents: any bytes are read without a panic, and what was read is written the same.
+// FuzzReadEvents checks that any bytes are read without a panic, and that the events are written
+// the same again.
 func FuzzReadEvents(f *testing.F) {
 	for _, s := range seeds() {
 		f.Add(s)
@@ -36,7 +37,8 @@ func FuzzReadEvents(f *testing.F) {
 	})
 }
 
-// FuzzFill: any bytes are read without a panic, and without holes they stay as they are.
+// FuzzFill checks that any bytes are read without a panic, and that bytes without holes stay the
+// same.
 func FuzzFill(f *testing.F) {
 	for _, s := range seeds() {
 		f.Add(s)

@@ -26,8 +26,8 @@ func check(ctx context.Context, dir, file string, e *change.Entry) (*beagle.Verd
 	return &beagle.Verdict{Status: beagle.Equal, Stage: "types", Reason: "type-checks; nothing was run"}, nil
 }
 
-// complete loads the function and adds to the candidate file what it shares with
-// the original, as beagle verify does.
+// complete loads the function and adds the declarations that the candidate file shares with the
+// original, as beagle verify does.
 func complete(ctx context.Context, dir, file string, e *change.Entry) (*source.Unit, string, error) {
 	src, err := os.ReadFile(file)
 	if err != nil {
@@ -44,8 +44,8 @@ func complete(ctx context.Context, dir, file string, e *change.Entry) (*source.U
 	return u, text, nil
 }
 
-// behaviour records the calls of the package's tests and has every check of the
-// judge but the timing look at the candidate file.
+// behaviour records the calls of the package's tests and runs every check of the judge but the
+// timing on the candidate file.
 func behaviour(ctx context.Context, dir, file string, e *change.Entry) (*beagle.Verdict, error) {
 	_, src, err := complete(ctx, dir, file, e)
 	if err != nil {

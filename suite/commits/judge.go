@@ -36,7 +36,7 @@ type judge struct {
 	limit  time.Duration
 }
 
-// judgeEntry takes an entry all the way. A fault is part of the outcome.
+// judgeEntry downloads, cuts and judges an entry. A fault is part of the outcome.
 func (j *judge) judgeEntry(ctx context.Context, e change.Entry) Outcome {
 	start := time.Now()
 	o := Outcome{Entry: e, Half: e.Half()}

@@ -52,6 +52,7 @@ func main() {
 }
 
 func run(ctx context.Context, o *options, out, progress io.Writer) error {
+	// Choose the entries and the mode.
 	entries, err := selected(o)
 	if err != nil {
 		return err
@@ -67,6 +68,7 @@ func run(ctx context.Context, o *options, out, progress io.Writer) error {
 	if o.mode == "cut" {
 		return printCuts(ctx, j, entries, out)
 	}
+	// Judge each entry, and print its row.
 	if !o.totals {
 		fmt.Fprint(out, tableHead)
 	}
@@ -85,6 +87,7 @@ func run(ctx context.Context, o *options, out, progress io.Writer) error {
 			return err
 		}
 	}
+	// Print the calls that show wrong verdicts, and the totals.
 	if !o.totals {
 		counterexamples(out, all)
 	}
@@ -98,6 +101,7 @@ func run(ctx context.Context, o *options, out, progress io.Writer) error {
 
 // selected reads the manifest and picks the entries that the flags name.
 func selected(o *options) ([]change.Entry, error) {
+	// Read the manifest.
 	entries, err := change.All()
 	if o.manifest != "" {
 		text, readErr := os.ReadFile(o.manifest)
@@ -109,6 +113,7 @@ func selected(o *options) ([]change.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Choose the entries.
 	pattern, err := regexp.Compile(o.pattern)
 	if err != nil {
 		return nil, fmt.Errorf("invalid -run: %w", err)
@@ -130,6 +135,7 @@ func selected(o *options) ([]change.Entry, error) {
 
 // newJudge prepares the scratch directory and the command.
 func newJudge(ctx context.Context, o *options) (*judge, func(), error) {
+	// Make a directory, unless a flag names one.
 	dir, cleanup := o.dir, func() {}
 	if dir == "" {
 		tmp, err := os.MkdirTemp("", "commits-")
@@ -146,6 +152,7 @@ func newJudge(ctx context.Context, o *options) (*judge, func(), error) {
 		cleanup()
 		return nil, nil, err
 	}
+	// Build beagle if it is needed.
 	j := &judge{beagle: o.beagle, dir: dir, mode: o.mode, budget: strings.Fields(o.budget), limit: o.limit}
 	if j.beagle == "" && o.mode == "full" {
 		root, err := command.Root(ctx)

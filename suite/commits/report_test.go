@@ -11,8 +11,8 @@ import (
 	"github.com/beagle-go/beagle/suite/commits/change"
 )
 
-// TestReport: a wrong verdict shows its call, a pipe does not break the table,
-// and the totals count each half alone.
+// TestReport checks that a wrong verdict shows its call, that a pipe does not break the table, and
+// that the totals count each half alone.
 func TestReport(t *testing.T) {
 	wrong := &beagle.Verdict{Status: beagle.Wrong, Stage: "fuzz", Reason: "differs: a|b\nsecond line",
 		Counterexample: &beagle.Counterexample{Go: `F("x|")`, Want: "1", Got: "2"}}
@@ -41,8 +41,8 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestVerify: the judge's verdict is read, an error of beagle is worded, and the
-// contract's flags are given only for the second verdict.
+// TestVerify checks that the judge's verdict is read, that an error of beagle is reported, and that
+// the contract's flags are given only for the second verdict.
 func TestVerify(t *testing.T) {
 	dir := t.TempDir()
 	fake := filepath.Join(dir, "beagle")

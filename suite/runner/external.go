@@ -17,12 +17,12 @@ import (
 	"github.com/beagle-go/beagle/suite"
 )
 
-// external runs the command Against on a copy of the task's package, and
-// takes the function from what it left there. A command that fails, takes too
-// long or leaves something that does not compile has found nothing: that is an
-// answer, not an error.
+// external runs the command Against on a copy of the task's package, and takes the function from
+// the resulting files. A command that fails, takes too long or leaves code that does not compile
+// has found nothing: that is an answer, not an error.
 func (r *Runner) external(ctx context.Context, t suite.Task, seed uint64) (*suite.Run, error) {
 	run := &suite.Run{Seed: seed}
+	// Copy the task's package.
 	original, err := text(ctx, t.Dir, t.Target)
 	if err != nil {
 		return nil, err
@@ -37,6 +37,7 @@ func (r *Runner) external(ctx context.Context, t suite.Task, seed uint64) (*suit
 	if err := copyPackage(t.Dir, dir); err != nil {
 		return nil, err
 	}
+	// Run the command.
 	r.say("  seed %d: %s", seed, r.Against)
 	start := time.Now()
 	said, err := r.command(ctx, t, seed, dir)
@@ -48,6 +49,7 @@ func (r *Runner) external(ctx context.Context, t suite.Task, seed uint64) (*suit
 		run.Reason = fmt.Sprintf("the command failed: %v%s", err, said)
 		return run, nil
 	}
+	// Take the function from the files that it left.
 	changed, err := text(ctx, dir, t.Target)
 	switch {
 	case err != nil:
@@ -79,8 +81,8 @@ func oneLineOf(err error) string {
 	return strings.ReplaceAll(err.Error(), "\n", "; ")
 }
 
-// copyPackage makes a module of the Go files of a task: its tests with it, the
-// expert's version and the description without.
+// copyPackage makes a module of the Go files of a task: with its tests, and without the expert's
+// version and the description.
 func copyPackage(from, to string) error {
 	if err := os.MkdirAll(to, 0o755); err != nil {
 		return err

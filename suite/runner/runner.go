@@ -51,8 +51,8 @@ func (r *Runner) say(format string, args ...any) {
 	}
 }
 
-// Task runs the optimiser once a seed. Then it measures all that the optimiser found and the
-// expert's version in the same programs.
+// Task runs the optimiser once a seed. Then it measures all versions that the optimiser found, and
+// the expert's, in the same programs.
 func (r *Runner) Task(ctx context.Context, t suite.Task) (*suite.Row, error) {
 	row := &suite.Row{
 		Task:      t.Name,
@@ -74,7 +74,7 @@ func (r *Runner) Task(ctx context.Context, t suite.Task) (*suite.Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.Advice != "" && r.Against == "" { // other optimisers have no way to advise
+	if t.Advice != "" && r.Against == "" { // other optimisers cannot advise
 		row.Advice = &suite.Advised{Name: t.Advice, Named: named(t.Advice, found)}
 	}
 	for i := range row.Runs {
@@ -123,7 +123,7 @@ func (r *Runner) optimise(ctx context.Context, t suite.Task, seed uint64) (*suit
 	}, result.Advice, nil
 }
 
-// unimproved is why a search ended with the original.
+// unimproved is the reason why a search ended with the original.
 func unimproved(r *beagle.Result) string {
 	if r.Outcome == beagle.Improved {
 		return ""
@@ -147,7 +147,7 @@ func (r *Runner) compare(ctx context.Context, t suite.Task, runs []suite.Run) ([
 	return r.Driver.Compare(ctx, runs[0].ID, r.spec(t, 1), entries)
 }
 
-// judged puts the verdict on a run's version into the run. A refused version is worth as much as
+// judged enters the verdict on a run's version into the run. A refused version is worth as much as
 // the original.
 func judged(r *suite.Run, v *beagle.Verdict) {
 	r.Status, r.Ratio = v.Status, suite.One

@@ -91,6 +91,7 @@ func measure(r row, kinds []kind, scratch string, rounds int, turn time.Duration
 	if err != nil {
 		return nil, err
 	}
+	// Start the servers.
 	var results []*result
 	for i, k := range kinds {
 		s, err := start(k, r.network, scratch, i)
@@ -100,11 +101,13 @@ func measure(r row, kinds []kind, scratch string, rounds int, turn time.Duration
 		defer s.stop()
 		results = append(results, &result{kind: k, server: s})
 	}
+	// Send to each until it knows all lines.
 	for _, x := range results {
 		if err := x.server.warm(r, packets, turn); err != nil {
 			return nil, err
 		}
 	}
+	// Let them take turns, in an order drawn for each round.
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range rounds {
 		for _, i := range rng.Perm(len(results)) {
@@ -115,6 +118,7 @@ func measure(r row, kinds []kind, scratch string, rounds int, turn time.Duration
 			results[i].samples = append(results[i].samples, sample)
 		}
 	}
+	// Read their memory.
 	for _, x := range results {
 		x.memory = x.server.memory()
 	}

@@ -49,6 +49,7 @@ func (component) StartTime() time.Time { return time.Unix(start, 0) }
 var _ config.Component = component{}
 
 func main() {
+	// Read the flags.
 	url := flag.String("url", "http://127.0.0.1:9126", "where to send")
 	key := flag.String("key", "k", "API key")
 	series := flag.Int("series", 5000, "how many series")
@@ -56,6 +57,7 @@ func main() {
 	v1 := flag.Bool("v1", false, "version 1 of the series API")
 	compressor := flag.String("compressor", "zstd", "zstd, zlib or none")
 	flag.Parse()
+	// Set up the Agent's forwarder and serializer.
 	c := component{setup.Datadog().(model.ReaderWriter)}
 	c.Set("use_v2_api.series", !*v1, model.SourceAgentRuntime)
 	c.Set("serializer_compressor_kind", *compressor, model.SourceAgentRuntime)
@@ -70,6 +72,7 @@ func main() {
 	}
 	s := serializer.NewSerializer(f, nil, compression.NewComponent(compression.Requires{Cfg: c}).Comp, c, l,
 		"host-of-the-agent")
+	// Send series and sketches.
 	rng := rand.New(rand.NewPCG(1, 2))
 	from, sent := makeSeries(rng, *series)
 	if err := s.SendIterableSeries(from); err != nil {
@@ -79,6 +82,7 @@ func main() {
 	if err := s.SendSketch(fromSketches); err != nil {
 		log.Fatal(err)
 	}
+	// Print what was sent, and go on until the input ends.
 	if err := json.NewEncoder(os.Stdout).Encode(append(sent, more...)); err != nil {
 		log.Fatal(err)
 	}

@@ -40,7 +40,7 @@ func plain(key string, tags []string) uint32 {
 	return rig.End(h)
 }
 
-// again is plain a second time: what it seems to cost more is noise and the luck of the layout.
+// again repeats plain: its extra cost is noise and the luck of the layout.
 //
 //go:noinline
 func again(key string, tags []string) uint32 {
@@ -99,7 +99,7 @@ func main() {
 	json.NewEncoder(os.Stdout).Encode(out)
 }
 
-// slice returns what a call takes in a slice of about 100 microseconds. The loops are written out
+// slice returns the time of a call in a slice of about 100 microseconds. The loops are written out
 // so that the calls are direct.
 func slice(which int) float64 {
 	const n = 10_000

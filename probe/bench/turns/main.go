@@ -72,7 +72,7 @@ var Sink uint32
 
 var arg = uint32(len(os.Args))
 
-// slice returns what a call takes in a slice of n calls.
+// slice returns the time of a call in a slice of n calls.
 func slice(which, n int) float64 {
 	return rig.PerCall(n, func() {
 		if which == 0 {
@@ -87,7 +87,7 @@ func slice(which, n int) float64 {
 	})
 }
 
-// compare returns what the switch adds to a call, in nanoseconds, with a 95 % interval.
+// compare returns the time that the switch adds to a call, in nanoseconds, with a 95 % interval.
 func compare(keep func()) (low, middle, high float64) {
 	const n, pairs = 10_000, 2001
 	var add []float64
@@ -124,8 +124,8 @@ func main() {
 	fmt.Printf("nothing runs:              %6.3f %% of a core\n", beside(func() {}))
 }
 
-// beside keeps two threads busy, as a service does, and returns what the process takes besides, in
-// percent of a core. The controller beats once a second.
+// beside keeps two threads busy, as a service does, and returns the process's further processor
+// time in percent of a core. The controller beats once a second.
 func beside(beat func()) float64 {
 	stop := make(chan struct{})
 	own := make(chan float64)

@@ -51,7 +51,7 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	const share = 0.9 // of the time; what is best then must still be written
+	const share = 0.9 // of the time; the best version by then must still be written
 	ctx, stop := context.WithTimeout(context.Background(), time.Duration(seconds*share*float64(time.Second)))
 	defer stop()
 	c := &climber{

@@ -14,8 +14,7 @@ func TestAlone(t *testing.T) {
 	}
 }
 
-// TestRun: two tries on a small package leave a file that still declares the
-// function.
+// TestRun checks that two tries on a small package leave a file that still declares the function.
 func TestRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs the go command")

@@ -22,13 +22,13 @@ type cutter struct {
 	owner         map[types.Object]*decl
 	uses          map[*decl][]*decl
 	differs       map[*decl]bool
-	names         map[types.Object]string // new names of what the earlier version has too
+	names         map[types.Object]string // new names for names that the earlier version has too
 }
 
-// cut returns a candidate file: the function as the later version has it, and
-// each declaration that it reaches and that the earlier version lacks or has
-// otherwise. Such a declaration gets a name of its own where the earlier version
-// uses its name. What keep names stays as the earlier version has it.
+// cut returns a candidate file: the function of the later version, and each declaration that it
+// reaches and that the earlier version lacks or has in another form. Such a declaration gets a new
+// name where the earlier version uses its name. Declarations named by keep stay those of the
+// earlier version.
 func cut(before, after *pkg, function string, keep []string) (string, error) {
 	c := &cutter{before: before, after: after, owner: map[types.Object]*decl{}, uses: map[*decl][]*decl{},
 		differs: map[*decl]bool{}, names: map[types.Object]string{}}
@@ -74,9 +74,8 @@ func (c *cutter) graph() {
 	}
 }
 
-// compare marks the declarations that differ between the versions, themselves or
-// in something that they use. A type stands for itself: what its methods do is
-// no part of it.
+// compare marks the declarations that differ between the versions, themselves or in something that
+// they use. A type stands for itself, without the bodies of its methods.
 func (c *cutter) compare(keep []string) {
 	kept := func(d *decl) bool {
 		return slices.ContainsFunc(d.keys, func(key string) bool {
@@ -106,8 +105,8 @@ func (c *cutter) compare(keep []string) {
 	}
 }
 
-// reach lists the target and what differs of the declarations that it uses, in
-// the order of their places behind it.
+// reach lists the target and the differing declarations that it uses, in the order of their places
+// after it.
 func (c *cutter) reach(target *decl) []*decl {
 	in := map[*decl]bool{target: true}
 	var visit func(d *decl)
@@ -144,7 +143,7 @@ func (c *cutter) methods(t *decl) []*decl {
 	return out
 }
 
-// refuse returns an error for parts that no candidate can bring along.
+// refuse returns an error for parts that a candidate cannot bring along.
 func (c *cutter) refuse(parts []*decl, target *decl) error {
 	for _, d := range parts {
 		old := c.before.byKey[d.keys[0]]
@@ -172,8 +171,8 @@ func (c *cutter) filled(v *decl) bool {
 	})
 }
 
-// rename gives each part but the target a name that the earlier version has not
-// and that is not exported.
+// rename gives each part except the target a name that is not exported and that the earlier version
+// lacks.
 func (c *cutter) rename(parts []*decl, target *decl) {
 	for _, d := range parts {
 		if f, ok := d.node.(*ast.FuncDecl); d == target || ok && f.Recv != nil {
@@ -249,17 +248,20 @@ func (c *cutter) imports(d *decl, into map[string]string) error {
 
 // text returns a declaration's source text with the new names.
 func (c *cutter) text(d *decl) (string, error) {
+	// Read the declaration's source text.
 	file := c.after.fset.File(d.node.Pos())
 	src, err := os.ReadFile(file.Name())
 	if err != nil {
 		return "", err
 	}
 	start, end := file.Offset(d.node.Pos()), file.Offset(d.node.End())
+	// A specification needs the keyword of its group.
 	var b strings.Builder
 	if _, spec := d.node.(ast.Spec); spec {
 		b.WriteString(d.token.String() + " ")
 	}
 	b.WriteString(directives(d.node))
+	// Copy the text with the new names.
 	at := start
 	ast.Inspect(d.node, func(n ast.Node) bool {
 		id, ok := n.(*ast.Ident)

@@ -54,8 +54,8 @@ func same(s string) string { return s }
 func (l list) First() string { return l[0] }
 `
 
-// TestCut: what the function newly needs comes along, what is unchanged stays
-// away, and a changed helper that other functions use gets a name of its own.
+// TestCut checks that new helpers are copied, unchanged code is not, and a changed shared helper
+// gets a new name.
 func TestCut(t *testing.T) {
 	after := strings.NewReplacer(
 		`strings.Join(short(s), ",")`, `join(short(s), comma)`,
@@ -101,7 +101,7 @@ func join(s []string, sep byte) string {
 	}
 }
 
-// TestCutRefuses: an error names what no candidate can bring along.
+// TestCutRefuses checks that an error names the part that no candidate can bring along.
 func TestCutRefuses(t *testing.T) {
 	const before = `
 type T struct{ a int }
@@ -128,7 +128,7 @@ func F(t T) int { return t.Get() }
 	}
 }
 
-// TestCutNewType: a new type brings its methods.
+// TestCutNewType checks that a new type brings its methods.
 func TestCutNewType(t *testing.T) {
 	const before = "func F(s string) int { return len(s) }\n"
 	const after = `
@@ -147,7 +147,7 @@ func (c counter) count() int { return len(c.s) }
 	}
 }
 
-// TestCutKeeps: what another commit changed stays as the earlier version has it.
+// TestCutKeeps checks that changes of other commits are not copied.
 func TestCutKeeps(t *testing.T) {
 	const before = `
 type T struct{ a int }

@@ -43,7 +43,7 @@ type pkg struct {
 	info  *types.Info
 }
 
-// listed is the go command's account of a package.
+// listed is the go command's description of a package.
 type listed struct {
 	ImportPath, Name, Dir, Export string
 	GoFiles, CgoFiles             []string
@@ -73,8 +73,8 @@ func loadTyped(ctx context.Context, dir, pattern string) (*pkg, error) {
 	return p, p.check(all)
 }
 
-// list asks the go command for a package, and with its dependencies if they are
-// needed; the package itself comes last.
+// list asks the go command for a package, and for its dependencies if they are needed; the package
+// itself comes last.
 func list(ctx context.Context, dir, pattern string, deps bool) ([]listed, error) {
 	args := []string{"list", "-mod=mod", "-json=ImportPath,Name,Dir,Export,GoFiles,CgoFiles,DepOnly,Error"}
 	if deps {
@@ -128,6 +128,7 @@ func parse(l *listed) (*pkg, error) {
 func (p *pkg) add(f *ast.File, d ast.Decl) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
+		// A method has its type in its key.
 		key := d.Name.Name
 		if d.Recv != nil {
 			key = syntax.Receiver(d) + "." + key
@@ -137,6 +138,7 @@ func (p *pkg) add(f *ast.File, d ast.Decl) {
 		if d.Tok == token.IMPORT {
 			return
 		}
+		// Constants that count with iota stay together.
 		if d.Tok == token.CONST && counts(d) {
 			whole := &decl{node: d, token: d.Tok, file: f}
 			for _, s := range d.Specs {
@@ -145,6 +147,7 @@ func (p *pkg) add(f *ast.File, d ast.Decl) {
 			p.enter(whole)
 			return
 		}
+		// Every other specification stands alone.
 		for _, s := range d.Specs {
 			one := &decl{node: s, token: d.Tok, file: f}
 			if v, ok := s.(*ast.ValueSpec); ok {
@@ -165,7 +168,7 @@ func (p *pkg) enter(d *decl) {
 	}
 	var b strings.Builder
 	if err := printer.Fprint(&b, token.NewFileSet(), uncommented(d.node)); err != nil {
-		b.WriteString(err.Error()) // no text equals it
+		b.WriteString(err.Error()) // equal to no text
 	}
 	d.text = b.String()
 	p.decls = append(p.decls, d)

@@ -27,7 +27,7 @@ type Entry struct {
 	Keep     []string `json:"keep,omitempty"`     // what other commits changed, T.M for a method: not cut out
 	Requires string   `json:"requires,omitempty"` // contract: condition on the arguments
 	Ignore   []string `json:"ignore,omitempty"`   // contract: differences that do not count
-	// the contract was written when the strict verdict was known
+	// the contract was written after the strict verdict was known
 	Hindsight bool `json:"hindsight,omitempty"`
 }
 
@@ -48,12 +48,11 @@ var kinds = []string{
 // Name identifies the entry in tables and messages.
 func (e *Entry) Name() string { return e.Module + " " + e.Function }
 
-// HasContract reports whether a second verdict, under a contract, is wanted.
+// HasContract reports whether the entry needs a second verdict, under a contract.
 func (e *Entry) HasContract() bool { return e.Requires != "" || len(e.Ignore) > 0 }
 
-// Half returns "development" or "sealed". The judge is tuned on the first half
-// only, so that the second measures it on code that it was not tuned on. A hash
-// of the names decides.
+// Half returns "development" or "sealed". The judge is tuned on the first half only, so that the
+// second measures it on other code. A hash of the names decides.
 func (e *Entry) Half() string {
 	if beagle.HashOf("commit", e.Module, e.Function)[4] < '8' {
 		return "development"
@@ -70,6 +69,7 @@ var (
 
 // Validate returns the first fault in the entry's form.
 func (e *Entry) Validate() error {
+	// Check the form of each field.
 	for _, field := range []struct {
 		name, value string
 		form        *regexp.Regexp
@@ -84,6 +84,7 @@ func (e *Entry) Validate() error {
 			return fmt.Errorf("%s: invalid %s %q: want %s", e.Name(), field.name, field.value, field.form)
 		}
 	}
+	// Check what the fields say together.
 	switch {
 	case !strings.Contains(e.Module, "/"):
 		return fmt.Errorf("invalid module %q: want an import path", e.Module)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestManifest holds the manifest's form; no network.
+// TestManifest checks the manifest's form, without a network.
 func TestManifest(t *testing.T) {
 	all, err := ReadManifest(manifestJSON)
 	if err != nil {
@@ -20,7 +20,7 @@ func TestManifest(t *testing.T) {
 	}
 }
 
-// TestValidate: each fault of an entry is named.
+// TestValidate checks that each fault of an entry is named.
 func TestValidate(t *testing.T) {
 	good := Entry{Module: "example.com/m", Before: "v1.0.0", After: "v1.1.0", Function: "./dir.T.F",
 		Commit: "0123456789", Licence: "MIT", Kind: "table", Note: "a table"}
