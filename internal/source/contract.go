@@ -239,7 +239,7 @@ func (c *Conditions) condition(f *formals, text string) (*Predicate, error) {
 		return nil, bad(0, err.Error(), contractRemedy)
 	}
 	// Type-check it in a scope with the parameters.
-	info := newInfo()
+	info := newInfo(nil)
 	scope, err := c.contractScope(f, expr)
 	if err != nil {
 		return nil, bad(0, err.Error(), contractRemedy)

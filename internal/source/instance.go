@@ -335,7 +335,7 @@ func (in instances) instancesIn(files []string, name string) [][]types.Type {
 	// it is, so that its types are the same.
 	var out [][]types.Type
 	for _, key := range keys {
-		info := newInfo()
+		info := newInfo(nil)
 		inside := key == in.pkg.Dir+" "+in.pkg.Name
 		if inside {
 			out = append(out, in.insideInstances(groups[key], fset, name)...)
@@ -358,7 +358,7 @@ func (in instances) insideInstances(tests []*ast.File, fset *token.FileSet, name
 			all = append(all, g)
 		}
 	}
-	info := newInfo()
+	info := newInfo(nil)
 	conf := in.pkg.config(func(error) {})
 	conf.Importer = targetImporter(in)
 	conf.Check(in.pkg.Path, fset, all, info)

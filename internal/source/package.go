@@ -77,7 +77,7 @@ func newPackage(p *packages.Package, x *exports.Importer, also map[string]string
 			first = err
 		}
 	})
-	pkg.info = newInfo()
+	pkg.info = newInfo(nil)
 	pkg.Types, _ = conf.Check(p.PkgPath, pkg.fset, asts(pkg.files), pkg.info)
 	if first != nil {
 		return nil, &beagle.UsageError{
@@ -93,16 +93,20 @@ func (pkg *Package) config(report func(error)) *types.Config {
 	return &types.Config{GoVersion: "go" + pkg.lang, Importer: pkg.exports, Sizes: sizes(), Error: report}
 }
 
-// newInfo asks the type checker for all that later stages look up.
-func newInfo() *types.Info {
+// newInfo asks the type checker for all that later stages look up. like is its answer on a similar
+// text, or nil. Tables that begin with the size of that answer's rarely grow.
+func newInfo(like *types.Info) *types.Info {
+	if like == nil {
+		like = new(types.Info)
+	}
 	return &types.Info{
-		Types:        map[ast.Expr]types.TypeAndValue{},
-		Instances:    map[*ast.Ident]types.Instance{},
-		Defs:         map[*ast.Ident]types.Object{},
-		Uses:         map[*ast.Ident]types.Object{},
-		Implicits:    map[ast.Node]types.Object{},
-		Selections:   map[*ast.SelectorExpr]*types.Selection{},
-		Scopes:       map[ast.Node]*types.Scope{},
+		Types:        make(map[ast.Expr]types.TypeAndValue, len(like.Types)),
+		Instances:    make(map[*ast.Ident]types.Instance, len(like.Instances)),
+		Defs:         make(map[*ast.Ident]types.Object, len(like.Defs)),
+		Uses:         make(map[*ast.Ident]types.Object, len(like.Uses)),
+		Implicits:    make(map[ast.Node]types.Object, len(like.Implicits)),
+		Selections:   make(map[*ast.SelectorExpr]*types.Selection, len(like.Selections)),
+		Scopes:       make(map[ast.Node]*types.Scope, len(like.Scopes)),
 		FileVersions: map[*ast.File]string{},
 	}
 }

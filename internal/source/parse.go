@@ -61,6 +61,7 @@ type Reader struct {
 
 	mu     sync.Mutex
 	parsed map[string]parseResult // by text
+	latest *types.Info            // of the last text that is a candidate
 }
 
 func newReader(of *beagle.Target, scope *Scope) *Reader {
@@ -83,13 +84,17 @@ func (r *Reader) Parse(src string) (*File, *Problem) {
 	r.mu.Lock()
 	// Parsing runs without the lock: two candidates are parsed at the same time.
 	p, ok := r.parsed[src]
+	like := r.latest
 	r.mu.Unlock()
 	if ok {
 		return p.file, p.problem
 	}
-	p.file, p.problem = r.parse(src)
+	p.file, p.problem = r.parse(src, like)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if p.file != nil {
+		r.latest = p.file.Info
+	}
 	// When it is full, all are dropped: what is asked for together comes together.
 	if r.parsed == nil || len(r.parsed) >= r.room {
 		r.parsed = map[string]parseResult{}
@@ -99,8 +104,8 @@ func (r *Reader) Parse(src string) (*File, *Problem) {
 }
 
 // parse parses a candidate, and checks its scope, its size, its types and its signature. Each check
-// relies on those before.
-func (r *Reader) parse(src string) (*File, *Problem) {
+// relies on those before. like is what the type checker said of a similar text, or nil.
+func (r *Reader) parse(src string, like *types.Info) (*File, *Problem) {
 	fset := token.NewFileSet()
 	// Positions of the rest must be known, for messages to name them.
 	for _, f := range r.pkg.files {
@@ -110,7 +115,7 @@ func (r *Reader) parse(src string) (*File, *Problem) {
 	if err != nil {
 		return nil, parseProblem(err)
 	}
-	f := &File{Src: src, Fset: fset, AST: file, Info: newInfo()}
+	f := &File{Src: src, Fset: fset, AST: file, Info: newInfo(like)}
 	if p := r.checkScope(f); p != nil {
 		return nil, p
 	}

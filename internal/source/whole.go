@@ -33,7 +33,7 @@ func (r *Reader) Whole(src string) (*Whole, *Problem) {
 		return nil, parseProblem(err)
 	}
 	// The candidate takes the place of the declarations that it replaces.
-	w := &Whole{Fset: fset, Info: newInfo(), Candidate: file}
+	w := &Whole{Fset: fset, Info: newInfo(nil), Candidate: file}
 	w.Files = append([]*ast.File{file}, r.scope.withoutScope()...)
 	var first *Problem
 	conf := r.pkg.config(func(err error) {
