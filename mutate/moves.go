@@ -21,7 +21,7 @@ func Moves(p *Pass, ms []*Mutator) []beagle.Move {
 			if p.Cold != nil && p.Cold(o.site.Node) {
 				continue
 			}
-			weight := max(p.Weight(o.site.Node), 0.01) * max(1-1/m.Gain, 0.01)
+			weight := p.share(o.site) * max(1-1/m.Gain, 0.01)
 			for j := range o.params {
 				out = append(out, beagle.Move{Mutator: m.Name, Site: i, Param: j, Weight: weight})
 			}
@@ -29,6 +29,9 @@ func Moves(p *Pass, ms []*Mutator) []beagle.Move {
 	}
 	return out
 }
+
+// share returns the share of the time that a site takes, or a little if the profile does not know.
+func (p *Pass) share(s Site) float64 { return max(p.Weight(s.Node), 0.01) }
 
 // An offer is a place where a mutator applies, and the ways in which it can. Without a choice,
 // there is one empty parameter.
@@ -96,14 +99,19 @@ func Find(p *Pass, m *Mutator) (sites []Site) {
 type Choice struct {
 	Site, Param       int
 	SiteName, Setting string
+	Share             float64 // of the time; 0 in code that takes none
 }
 
 // Choices lists all ways in which a mutator can take a step.
 func Choices(p *Pass, m *Mutator) []Choice {
 	var out []Choice
 	for i, o := range p.offers([]*Mutator{m})[0] {
+		share := p.share(o.site)
+		if p.Cold != nil && p.Cold(o.site.Node) {
+			share = 0
+		}
 		for j, param := range o.params {
-			out = append(out, Choice{i, j, o.site.Label, param.Label})
+			out = append(out, Choice{i, j, o.site.Label, param.Label, share})
 		}
 	}
 	return out

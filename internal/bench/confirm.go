@@ -89,6 +89,7 @@ type finalist struct {
 	copies   []int  // its variants
 	fail     string // why it could not be measured
 	finding  finding
+	settled  bool // nothing more is asked about the gain of one that was found
 	train    []layoutResult
 	holdout  []layoutResult
 	fresh    []layoutResult
@@ -211,10 +212,10 @@ func alive(ts []*finalist) (out []*finalist) {
 	return out
 }
 
-// layout measures one image: every candidate that is not decided yet.
+// layout measures one image: every candidate of which something is to be found out.
 func (m *confirmer) layout(ctx context.Context, im image) error {
-	ts := m.at(open)
-	// Time the candidates that are open together with the original. Each layout starts with the
+	ts := m.timed()
+	// Time these candidates together with the original. Each layout starts with the
 	// versions that it can compare.
 	variants := m.cast(im, ts)
 	if len(variants) == 0 {
@@ -234,7 +235,7 @@ func (m *confirmer) layout(ctx context.Context, im image) error {
 		m.gcByte = reply.GCByte
 	}
 	// Enter the pairs of each set of inputs. A set whose inputs all panic is not timed again.
-	ts = m.at(open) // without those that killed the process
+	ts = alive(ts) // without those that killed the process
 	for i, s := range m.sets {
 		if t := &reply.Sets[i]; len(t.Window) > 0 {
 			m.collect(im, q, t, ts, s.into)

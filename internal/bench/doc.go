@@ -40,10 +40,12 @@
 // layouts agree by chance too often, so the first look has 11. A candidate that was faster in all
 // layouts so far gets the layouts that its look lacks even after the time is over. If the time is
 // too short for a further look, the worst finalists rest. A candidate that passes is surely faster,
-// if only by little. It must then repeat the gain on held-out and freshly drawn inputs, at both
-// alignments, in processes of its own and with profile-guided optimisation, and gain as much as the
-// user wants ([Options].MinGain). [Confirm] gives up a candidate early once a gain above 1 % is
-// excluded. [Rates] has the measured errors of this rule.
+// if only by little. While there is time, it gets the layouts of the further looks too, until the
+// low end of its interval keeps three quarters of its gain. It must then repeat the gain on
+// held-out and freshly drawn inputs, at both alignments, in processes of its own and with
+// profile-guided optimisation, and gain as much as the user wants ([Options].MinGain). [Confirm]
+// gives up a candidate early once a gain above 1 % is excluded. [Rates] has the measured errors of
+// this rule. More layouts only add doubts: they call nothing faster that the looks did not.
 //
 // # The methods and their sources
 //
@@ -61,7 +63,8 @@
 //   - Several looks: Bonferroni's bound on their risks, which needs no model of
 //     how they depend on each other (Jennison and Turnbull, Group Sequential
 //     Methods, 1999, has sharper ones). A gain that is found at an early look is
-//     estimated a little too high, because a lucky one is found earlier.
+//     estimated a little too high, because a lucky one is found earlier. Where that
+//     may be much of the gain, more layouts are measured.
 //   - Successive halving: Karnin, Koren and Somekh, Almost Optimal Exploration
 //     in Multi-Armed Bandits (2013). Each stage is a fresh process.
 //   - Winner's curse: finalists are chosen on the screening sample and estimated on the confirming

@@ -37,7 +37,7 @@ func (m *confirmer) more(ctx context.Context, like image, n int) ([]image, error
 		}
 		tries += len(some)
 		for _, im := range some {
-			if m.useful(im, m.at(open)) {
+			if m.useful(im, m.timed()) {
 				images = append(images, im)
 			} else {
 				m.lab.discard(im)

@@ -61,7 +61,31 @@ func (m *confirmer) at(f finding) []*finalist {
 	return slices.DeleteFunc(m.live(), func(t *finalist) bool { return t.finding != f })
 }
 
-// measure adds layouts until every candidate is decided, or the plan or the time is at its end.
+// timed returns the candidates that the next layout times: those that are open, and those that are
+// faster while it is not clear by how much.
+func (m *confirmer) timed() []*finalist {
+	return slices.DeleteFunc(m.live(), func(t *finalist) bool {
+		return t.finding != open && (t.finding != found || !m.blunt(t))
+	})
+}
+
+// keptGain is the share of a gain, in logarithms, that the low end of its interval must keep for
+// the gain to count as known.
+const keptGain = 0.75
+
+// blunt reports whether a candidate that is faster may gain much less than it seems. A few layouts
+// can show that it is faster, and leave open whether by 3 % or by 12 %. More of them also take back
+// what a lucky first look added.
+func (m *confirmer) blunt(t *finalist) bool {
+	if t.settled || !m.options.Score.TimeAlone() {
+		return false
+	}
+	r := evidenceOf(t.train).Train.Correct(len(m.finalists), m.tried)
+	return math.Log(r.Low) < keptGain*math.Log(r.Point)
+}
+
+// measure adds layouts until every candidate is decided and its gain is known, or the plan or the
+// time is at its end.
 func (m *confirmer) measure(ctx context.Context, images []image) error {
 	first := images[0]
 	// Each further look has new layouts, as many as the plan has and are not measured yet.
@@ -88,7 +112,7 @@ func (m *confirmer) measure(ctx context.Context, images []image) error {
 		m.timeBudget.looked = m.timeBudget.spent
 		m.timeBudget.extend(look, m.looksFaster())
 		m.timeBudget.hurried = m.timeBudget.hurried || look < len(looks)-1 && m.overdrawn()
-		if len(m.at(open)) == 0 || m.timeBudget.hurried {
+		if len(m.timed()) == 0 || m.timeBudget.hurried {
 			return nil
 		}
 	}

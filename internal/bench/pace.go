@@ -11,7 +11,7 @@ import (
 
 // Plan names the division of layouts and time, so that an open verdict of another division does not
 // count. The rule of decision has a name of its own, [Rule].
-const Plan = "first look long enough for its finalists, and one more for the best"
+const Plan = "first look long enough for its finalists, one more for the best, and more where a gain is not known well"
 
 // leastPace is the least share of its planned time that a layout is given.
 const leastPace = 1.0 / 3
@@ -89,10 +89,10 @@ func (p *timeBudget) pace() float64 {
 	return min(max(left/float64(planned-p.layouts)/each, leastPace), 1)
 }
 
-// thin lets those open candidates rest that look worst, when there is not the time for a further
-// look at all of them. The one that looks best is always measured on.
+// thin lets those candidates rest that look worst, when there is not the time for a further look at
+// all of them. The one that looks best is always measured on. One that was found stays found.
 func (m *confirmer) thin() {
-	ts := m.at(open)
+	ts := m.timed()
 	if len(ts) < 2 || m.timeBudget.versions == 0 {
 		return
 	}
@@ -102,7 +102,11 @@ func (m *confirmer) thin() {
 		if version*time.Duration((n+1)*layoutsALook) <= m.timeBudget.left(m.looksFaster()) { // with the original
 			break
 		}
-		ts[n-1].finding = rested
+		if t := ts[n-1]; t.finding == found {
+			t.settled = true
+		} else {
+			t.finding = rested
+		}
 	}
 }
 

@@ -113,6 +113,36 @@ func TestBestGoesOn(t *testing.T) {
 	}
 }
 
+// TestGainBecomesKnown checks that a version which is surely faster is measured on, while there is
+// time, until it is known by how much: not when the gain is clear, and not past the time.
+func TestGainBecomesKnown(t *testing.T) {
+	const runs = 40
+	for _, c := range []struct {
+		gain   float64
+		budget time.Duration
+		least  int // runs whose low end keeps the gain, of those that are faster
+		most   int // layouts of a run, in the mean
+	}{
+		{1.08, time.Minute, 12, 30}, {1.08, time.Nanosecond, 0, 12}, {2, time.Minute, runs, 12},
+	} {
+		faster, known, layouts := 0, 0, 0
+		for seed := range uint64(runs) {
+			slow := func(l *simLab) { l.millis = 50 }
+			_, ms := simField(t, seed, []planted{{gain: c.gain, pgo: 1}}, floating, c.budget, slow)
+			if m := ms[0]; m.Faster {
+				faster, layouts = faster+1, layouts+len(m.Layouts)
+				if math.Log(m.Corrected.Low) > 0.6*math.Log(c.gain) {
+					known++
+				}
+			}
+		}
+		if known < c.least || layouts > c.most*faster {
+			t.Errorf("%vx in %v: of %d runs %d are faster, and of %d it is known by how much, with %d layouts in all",
+				c.gain, c.budget, runs, faster, known, layouts)
+		}
+	}
+}
+
 // TestFieldsKeepTheRisk checks the risk of a whole measurement where nothing but the looks decides.
 // Of fields without a gain, one in 200 has a candidate that is found faster, however many there are
 // and whether or not there is time for more than the first look.

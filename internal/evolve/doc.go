@@ -22,13 +22,15 @@
 //     price of one; if it does not, they share the blame and the suspects go alone next. How deep
 //     to stack follows from how often moves behave on this target: one more is added to d while
 //     its chance of behaving is above d/(d+1), up to four.
+//   - A stack takes each of its mutators at up to four places at once: a tenth of the gain at each
+//     of many places would drown in noise. The caller takes those steps where the time goes.
 //   - A Bayesian linear regression over all candidates, with the rule authors' estimates (the
 //     weights of moves) as its prior, says what each mutator is worth: a stack that was slower
 //     for one of its moves does not condemn the others. Choices are Thompson samples of it, so
 //     that mutators of which little is known get their chance.
 //   - A cross takes over proven steps of all other lineages at once, also those that gain nothing
-//     yet: neutral steps are stepping stones. Crosses find combinations that no single step leads
-//     to.
+//     yet: neutral steps are stepping stones. Of a mutator it takes over all steps of the best
+//     candidate that has it. Crosses find combinations that no single step leads to.
 //   - Islands evolve on their own and share their best every other generation; each keeps an
 //     archive with one elite for each kind of candidate. The kind of a candidate is the set of
 //     mutators that made it, its remaining bounds checks and escapes, and the size of its code.

@@ -10,11 +10,13 @@ import (
 	"github.com/beagle-go/beagle/internal/inorder"
 )
 
-// maxStack bounds the unjudged moves that a proposal stacks; maxCross bounds the judged steps
-// that it takes over from other lineages.
+// maxStack bounds the mutators that a proposal stacks unjudged, and maxPlaces the steps that it
+// takes of one of them; maxCross bounds the mutators whose judged steps it takes over from other
+// lineages.
 const (
-	maxStack = 4
-	maxCross = 12
+	maxStack  = 4
+	maxPlaces = 4
+	maxCross  = 12
 )
 
 // A breeder makes the proposals of the rules for islands.
@@ -133,7 +135,8 @@ func (br *breeder) grow(island, depth int) (Proposal, bool) {
 
 // growOn returns at most one proposal. A stack of d moves is worth d moves if
 // it behaves: it ends where one more would cost more than it adds. A suspect
-// goes alone.
+// goes alone. A stack takes each mutator at several places at once, since what a rewrite gains at
+// one of them may be too little to see, and it behaves at all of them or at none.
 func (br *breeder) growOn(m *Member, depth int, shun string) []Proposal {
 	opts := br.options(m, shun)
 	if len(opts) == 0 {
@@ -142,16 +145,22 @@ func (br *breeder) growOn(m *Member, depth int, shun string) []Proposal {
 	m.Tried = append(m.Tried, opts[0].move)
 	mv := m.Moves[opts[0].move]
 	p := Proposal{Parent: m.ID, Move: &mv}
-	if br.merits.behaves(mv.Mutator) < goesAlone {
+	if depth == 1 || br.merits.behaves(mv.Mutator) < goesAlone {
 		return []Proposal{p}
 	}
+	p.Then = append(p.Then, opts[0].again(opts[0].places-1)...)
 	for d := 1; d < min(depth, len(opts)); d++ {
 		if br.merits.behaves(opts[d].mutator) < float64(d)/float64(d+1) {
 			break
 		}
-		p.Then = append(p.Then, Wish{Mutator: opts[d].mutator})
+		p.Then = append(p.Then, opts[d].again(opts[d].places)...)
 	}
 	return []Proposal{p}
+}
+
+// again wishes for a number of steps of an option, each wherever it fits.
+func (o option) again(times int) []Wish {
+	return slices.Repeat([]Wish{{Mutator: o.mutator}}, times)
 }
 
 // An option is a mutator that could come next on a member, with one of its
@@ -159,6 +168,7 @@ func (br *breeder) growOn(m *Member, depth int, shun string) []Proposal {
 type option struct {
 	mutator string
 	move    int // index into the member's Moves
+	places  int // where the mutator applies, at most maxPlaces
 	value   float64
 	weight  float64 // of all moves among which it was drawn
 }
@@ -183,8 +193,22 @@ func (br *breeder) options(m *Member, shun string) []option {
 			}
 		}
 	}
+	for j := range out {
+		out[j].places = min(m.places(out[j].mutator), maxPlaces)
+	}
 	inorder.By(out, func(a, b option) int { return cmp.Compare(b.value, a.value) })
 	return out
+}
+
+// places returns at how many places of a member a mutator applies.
+func (m *Member) places(mutator string) int {
+	sites := map[int]bool{}
+	for _, mv := range m.Moves {
+		if mv.Mutator == mutator {
+			sites[mv.Site] = true
+		}
+	}
+	return len(sites)
 }
 
 // value returns a drawn estimate of a mutator's gain on a member. Untested mutators come first, and
@@ -230,24 +254,36 @@ func (br *breeder) cross(island int) (Proposal, bool) {
 
 func (br *breeder) transplants(m *Member, shun string) []Wish {
 	type transplant struct {
-		step beagle.Step
-		gain float64
+		steps []beagle.Step // of one mutator
+		gain  float64
 	}
 	var ts []transplant
-	for _, st := range br.population.known.best {
-		if st.Mutator == shun || m.has(st.Mutator) {
+	for _, steps := range br.population.known.best {
+		mutator := steps[0].Mutator
+		if steps = m.lacks(steps); mutator == shun || len(steps) == 0 {
 			continue
 		}
-		if g := br.merits.draw(st.Mutator); g > leastCross {
-			ts = append(ts, transplant{st, g})
+		if g := br.merits.draw(mutator); g > leastCross {
+			ts = append(ts, transplant{steps, g})
 		}
 	}
 	inorder.By(ts, func(a, b transplant) int { return cmp.Compare(b.gain, a.gain) })
 	var out []Wish
 	for _, t := range ts[:min(len(ts), maxCross)] {
-		out = append(out, wish(t.step))
+		for _, st := range t.steps {
+			out = append(out, wish(st))
+		}
 	}
 	return out
+}
+
+// lacks returns those of some steps of one mutator that a member lacks, at most as many as it has
+// fewer of them.
+func (m *Member) lacks(steps []beagle.Step) []beagle.Step {
+	fewer := len(steps) - m.times(steps[0].Mutator)
+	has := func(st beagle.Step) bool { return slices.Contains(m.Steps, st) }
+	out := slices.DeleteFunc(slices.Clone(steps), has)
+	return out[:max(0, min(fewer, len(out)))]
 }
 
 func wish(st beagle.Step) Wish { return Wish{Mutator: st.Mutator, Site: st.Site, Param: st.Param} }

@@ -9,8 +9,8 @@ import (
 // knownSteps indexes the steps that members took. It follows from the members and is not part of
 // the state.
 type knownSteps struct {
-	// for each mutator the step of its best member, in the order of the mutators' first members
-	best   []beagle.Step
+	// for each mutator its steps in its best member, in the order of the mutators' first members
+	best   [][]beagle.Step
 	at     map[string]int
 	from   []float64           // fitness of that member
 	params map[string][]string // parameters of each mutator, as they were first seen
@@ -32,9 +32,14 @@ func (b *knownSteps) add(m *Member) {
 		switch {
 		case !seen:
 			b.at[st.Mutator] = len(b.best)
-			b.best, b.from = append(b.best, st), append(b.from, m.fitness())
+			b.best, b.from = append(b.best, m.stepsOf(st.Mutator)), append(b.from, m.fitness())
 		case m.fitness() > b.from[i]:
-			b.best[i], b.from[i] = st, m.fitness()
+			b.best[i], b.from[i] = m.stepsOf(st.Mutator), m.fitness()
 		}
 	}
+}
+
+// stepsOf returns the steps of a mutator that led to a member.
+func (m *Member) stepsOf(mutator string) []beagle.Step {
+	return slices.DeleteFunc(slices.Clone(m.Steps), func(st beagle.Step) bool { return st.Mutator != mutator })
 }

@@ -264,7 +264,8 @@ func (w *workbench) make(p *mutate.Pass, e edge) stepResult {
 }
 
 // wish takes one step of a mutator wherever it fits: at the site of the wished label if there is
-// one, else at any; with the wished parameter if there is one, else with any that is not excluded.
+// one, else at one where the time goes; with the wished parameter if there is one, else with any
+// that is not excluded.
 func (w *workbench) wish(parent beagle.Candidate, wish evolve.Wish, rng *rand.Rand) (beagle.Candidate, error) {
 	m, v, err := w.look(parent, wish.Mutator)
 	if err != nil {
@@ -278,8 +279,26 @@ func (w *workbench) wish(parent beagle.Candidate, wish evolve.Wish, rng *rand.Ra
 	if len(all) == 0 {
 		return beagle.Candidate{}, refusal(m.Name + " does not fit here")
 	}
-	c := all[rng.IntN(len(all))]
+	c := byShare(all, rng)
+	if c.Share == 0 && c.SiteName != wish.Site {
+		return beagle.Candidate{}, refusal(m.Name + " fits only where no time goes")
+	}
 	return w.take(parent, v, edge{m, c.Site, c.Param})
+}
+
+// byShare draws a choice, each with a probability proportional to its share of the time.
+func byShare(all []mutate.Choice, rng *rand.Rand) mutate.Choice {
+	total := 0.0
+	for _, c := range all {
+		total += c.Share
+	}
+	x := rng.Float64() * total
+	for _, c := range all {
+		if x -= c.Share; x < 0 {
+			return c
+		}
+	}
+	return all[len(all)-1] // none of them takes time
 }
 
 // prefer keeps the liked choices, or all if none is liked.
