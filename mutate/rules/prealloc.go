@@ -11,9 +11,9 @@ import (
 	"github.com/beagle-go/beagle/mutate/facts"
 )
 
-// prealloc (catalogue A1) matches a slice that starts empty or nil and that a loop, or nested
-// appends, then fill. It allocates the slice once, at a bound of its final size; a slice that stays
-// nil today still does.
+// prealloc (catalogue A1) matches a slice that starts empty, nil or with some elements, and that a
+// loop or appends then fill. It allocates the slice once, at a bound of its final size; a slice
+// that stays nil today still does.
 var prealloc = &mutate.Mutator{
 	Name: "prealloc",
 	Doc: "Allocate a slice once, at the size that the loop behind it can reach, or that all parts have together. " +
@@ -37,7 +37,7 @@ for _, u := range users {
 }
 
 // findPrealloc looks for empty slices that a loop fills: declared ones, named results, and the base
-// of nested appends.
+// of nested appends. Then it looks for slices that grow from their first elements.
 func findPrealloc(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
@@ -54,7 +54,7 @@ func findPrealloc(p *mutate.Pass) []mutate.Site {
 	for f := range mutate.Nodes[*ast.FuncDecl](p, nil) {
 		sites = append(sites, namedResults(p, f)...)
 	}
-	return append(sites, partsSites(p)...)
+	return append(append(sites, longerSites(p)...), partsSites(p)...)
 }
 
 // namedResults treats a named result as declared nil in front of the body.

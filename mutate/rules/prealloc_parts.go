@@ -3,7 +3,6 @@ package rules
 import (
 	"fmt"
 	"go/ast"
-	"go/types"
 	"strconv"
 	"strings"
 
@@ -11,8 +10,8 @@ import (
 	"github.com/beagle-go/beagle/mutate/facts"
 )
 
-// partsSites finds append(append([]T{}, a...), b...), a list of several others. The first append
-// makes a list that is too short for the next.
+// partsSites finds append(append([]T{}, a...), b...) and append([]T{x}, a...), a list of several
+// parts. The first of them is too short for the next.
 func partsSites(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
@@ -21,49 +20,49 @@ func partsSites(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		base, room := partsOf(p, call)
-		// With one part only, the first append makes room enough.
-		if base == nil || strings.Count(room, "len(") < 2 || redefinesAny(p, call, "len", "make") {
+		if base == nil || redefinesAny(p, call, "len", "make") {
 			continue
 		}
-		_, typ := emptyValue(p, facts.Declaration{Value: base})
-		sites = append(sites, site(call, "list of "+room, p.Replace(base, fmt.Sprintf("make(%s, 0, %s)", typ, room))))
+		text := ""
+		if f, ok := firstOf(p, base); ok && strings.Contains(room, "len(") {
+			text = f.roomFor(room)
+		} else if !ok && strings.Count(room, "len(") > 1 { // with one part only, the first append makes room enough
+			_, typ := emptyValue(p, facts.Declaration{Value: base})
+			text = fmt.Sprintf("make(%s, 0, %s)", typ, room)
+		}
+		if text != "" {
+			sites = append(sites, site(call, "list of "+room, p.Replace(base, text)))
+		}
 	}
 	return sites
 }
 
-// innerAppend reports whether a call is the first argument of another append.
+// innerAppend reports whether a call is an argument of another append: the list that it adds to, or
+// one that it copies and nobody keeps.
 func innerAppend(p *mutate.Pass, call *ast.CallExpr) bool {
 	up, ok := p.Parent(call).(*ast.CallExpr)
 	if !ok {
 		return false
 	}
 	_, ok = p.IsBuiltin(up, "append")
-	return ok && ast.Unparen(up.Args[0]) == ast.Expr(call)
+	return ok && (ast.Unparen(up.Args[0]) == ast.Expr(call) || up.Ellipsis.IsValid())
 }
 
-// partsOf returns the empty slice that nested appends begin with, and the number of elements that
-// they add. They may add variables, whose length code can read before, and values without effects.
-// partsOf refuses a nil slice, since it may stay nil.
+// partsOf returns the slice that nested appends begin with, which is new, and the number of
+// elements that they add. partsOf refuses a nil slice, since it may stay nil.
 func partsOf(p *mutate.Pass, call *ast.CallExpr) (base ast.Expr, room string) {
-	// Peel off the calls from the outermost, which appends last. Every argument must be free of
-	// effects: the length is computed in front of all of them.
+	// Peel off the calls from the outermost, which appends last.
 	var parts []string
+	var values, lists []ast.Expr
 	single := 0
 	for {
-		for _, arg := range call.Args[1:] {
-			if !p.Pure(arg) {
-				return nil, ""
-			}
-		}
-		// A whole slice counts by its length, which needs a variable to ask.
+		// A whole slice counts by its length.
 		if call.Ellipsis.IsValid() {
-			v := p.Var(call.Args[1])
-			if v == nil || p.Info.Types[call.Args[1]].IsNil() {
-				return nil, ""
-			}
-			parts = append([]string{"len(" + v.Name() + ")"}, parts...)
+			lists = append(lists, call.Args[1])
+			parts = append([]string{"len(" + p.Text(call.Args[1]) + ")"}, parts...)
 		} else {
 			single += len(call.Args) - 1
+			values = append(values, call.Args[1:]...)
 		}
 		// The innermost first argument is what they all append to.
 		first := ast.Unparen(call.Args[0])
@@ -76,11 +75,36 @@ func partsOf(p *mutate.Pass, call *ast.CallExpr) (base ast.Expr, room string) {
 	}
 	// A nil base would stay nil if all parts are empty, and a slice with room is not nil.
 	kind, _ := emptyValue(p, facts.Declaration{Value: base})
-	if _, ok := p.Info.TypeOf(base).Underlying().(*types.Slice); !ok || kind != "empty" {
+	if kind != "empty" || !isSlice(p.Info.TypeOf(base)) {
+		f, ok := firstOf(p, base)
+		if !ok {
+			return nil, ""
+		}
+		values = append(values, f.value)
+	}
+	if !lengthsFirst(p, lists, values) {
 		return nil, ""
 	}
 	if single > 0 {
 		parts = append(parts, strconv.Itoa(single))
 	}
 	return base, strings.Join(parts, "+")
+}
+
+// lengthsFirst reports whether code can ask for the lengths of lists before it evaluates all that
+// is appended. Either nothing else could change the lists, or there is nothing that changes or
+// stops anything.
+func lengthsFirst(p *mutate.Pass, lists, values []ast.Expr) bool {
+	plain := true
+	for _, v := range values {
+		plain = plain && p.Pure(v)
+	}
+	for _, l := range lists {
+		f := p.Effects(l)
+		if p.Info.Types[l].IsNil() || f.Writes || f.Allocs || callsFunction(p, l) ||
+			!(plain || p.Var(l) != nil && keepsValueOver(p, l)) {
+			return false
+		}
+	}
+	return true
 }
