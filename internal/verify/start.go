@@ -91,30 +91,32 @@ func (e *Env) startAlone(ctx context.Context, c beagle.Candidate) (*Rejection, e
 	return e.start(ctx, bin)
 }
 
-// start compares the start of a program with that of the original alone.
+// start judges the start of a program: by itself, or else beside that of the original alone.
 func (e *Env) start(ctx context.Context, bin *harness.Binary) (*Rejection, error) {
+	// A start within the limits adds no more than they allow, whatever the original's own takes.
+	least, exit, err := bin.Start(ctx, e.Box, e.Unit.Target.PkgPath)
+	if err != nil || exit == nil && least.Clock <= startTime && least.Bytes <= startBytes {
+		return nil, err
+	}
 	own, err := e.ownStart(ctx)
 	if err != nil {
 		return nil, err
 	}
 	// Take the fastest of several starts, and stop early once one is fast enough.
-	var least harness.Startup
-	for i := range starts {
-		s, exit, err := bin.Start(ctx, e.Box, e.Unit.Target.PkgPath)
-		switch {
-		case err != nil:
+	for i := 1; exit == nil && i < starts && least.Clock-own.Clock > startTime; i++ {
+		var s harness.Startup
+		if s, exit, err = bin.Start(ctx, e.Box, e.Unit.Target.PkgPath); err != nil {
 			return nil, err
-		case exit != nil:
-			fate := fates[exit.Kind]
-			line, _, _ := strings.Cut(exit.Detail, "\n")
-			return &Rejection{Status: fate.status, Stage: "start",
-				Reason: "the program does not start: " + fate.text + ": " + line}, nil
-		case i == 0 || s.Clock < least.Clock:
+		}
+		if s.Clock < least.Clock {
 			least = s
 		}
-		if least.Clock-own.Clock <= startTime {
-			break
-		}
+	}
+	if exit != nil {
+		fate := fates[exit.Kind]
+		line, _, _ := strings.Cut(exit.Detail, "\n")
+		return &Rejection{Status: fate.status, Stage: "start",
+			Reason: "the program does not start: " + fate.text + ": " + line}, nil
 	}
 	// A table fits into the limits; precomputed answers do not.
 	switch {
