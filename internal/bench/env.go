@@ -38,7 +38,7 @@ type Env struct {
 // its budget, as package rt may overdraw it, or the patience with a slow function and a round more.
 const (
 	grace        = 60 * time.Second
-	maxOverdraft = 8
+	maxOverdraft = 20
 	patience     = 40 * time.Second
 )
 

@@ -81,7 +81,7 @@ type Timing struct {
 	CPU      [][]int64 `json:"cpu"`     // the same by the thread's clock; empty where there is none
 	Allocs   []float64 `json:"allocs"`  // allocations a call
 	Bytes    []float64 `json:"bytes"`   // bytes allocated a call
-	Millis   float64   `json:"millis"`  // spent on all of this set
+	Millis   float64   `json:"millis"`  // spent on all of this set, hardly counting waits for a processor
 }
 
 const (
@@ -194,6 +194,7 @@ type timer[A, R any] struct {
 	alive     int       // goroutines that there are without those of a call
 	budget    time.Duration
 	start     time.Time
+	used      int64     // processor time of the process at the start; -1 where there is no clock
 	begin     time.Time // of the rounds
 	out       Timing
 }
@@ -207,6 +208,7 @@ func (h *Harness[A, R]) timer(q *Time, set TimeSet, i uint64) (*timer[A, R], err
 		aside:  rand.New(rand.NewPCG(^q.Seed, i)),
 		budget: time.Duration(set.Budget),
 		start:  time.Now(),
+		used:   cpuClock(ofProcess),
 	}
 	for _, v := range q.Variants {
 		t.run1 = append(t.run1, h.Variants[v].Time)
@@ -271,6 +273,7 @@ func (t *timer[A, R]) run() (Timing, error) {
 	if t.q.Turns != nil {
 		t.q.Turns.meet()
 		t.start = time.Now()
+		t.used = -1 // another process has the other turns
 	}
 	t.begin = time.Now()
 	// Go through the windows in an order that is shuffled anew each time.
@@ -281,14 +284,30 @@ func (t *timer[A, R]) run() (Timing, error) {
 		}
 		t.round(order[round%len(order)])
 	}
-	t.out.Millis = float64(time.Since(t.start).Microseconds()) / 1000
+	t.out.Millis = float64(t.spent().Microseconds()) / 1000
 	return t.out, nil
 }
+
+// spent returns the time that was spent on the set.
+func (t *timer[A, R]) spent() time.Duration {
+	wall := time.Since(t.start)
+	if t.used < 0 {
+		return wall
+	}
+	return spentOf(time.Duration(cpuClock(ofProcess)-t.used), wall)
+}
+
+// waitFactor is how many times a budget a process that waits for its processor may take.
+const waitFactor = 3
+
+// spentOf returns the time that a process spent of a budget. Waiting for a processor does not
+// count, within a bound: on a loaded machine a measurement takes longer, and shows as much.
+func spentOf(used, wall time.Duration) time.Duration { return min(wall, max(used, wall/waitFactor)) }
 
 // goesOn reports whether there is time for one more round. A slow function
 // may overdraw the budget, the more the fewer rounds there are.
 func (t *timer[A, R]) goesOn(rounds int) bool {
-	spent := time.Since(t.start)
+	spent := t.spent()
 	switch {
 	case rounds*len(t.run1) >= maxSlices:
 		return false

@@ -18,7 +18,7 @@ type sortResults struct{}
 func testTimer(q *Time, records []sortArgs, weights []float64, run ...func([]sortArgs)) *timer[sortArgs, sortResults] {
 	return &timer[sortArgs, sortResults]{
 		q: q, rng: rand.New(rand.NewPCG(1, 2)), aside: rand.New(rand.NewPCG(3, 4)), records: records, weights: weights,
-		budget: 30 * time.Millisecond, start: time.Now(), run1: run,
+		budget: 30 * time.Millisecond, start: time.Now(), used: cpuClock(ofProcess), run1: run,
 	}
 }
 
@@ -350,5 +350,20 @@ func TestTimeCold(t *testing.T) {
 	}
 	if len(cold.Wall[0]) < minRounds {
 		t.Errorf("%d rounds, want at least %d", len(cold.Wall[0]), minRounds)
+	}
+}
+
+// TestSpentOf checks that a process that waits for its processor does not use up its budget, but
+// does not wait for ever either, and that one which uses several is not charged twice.
+func TestSpentOf(t *testing.T) {
+	for _, c := range []struct{ used, wall, want time.Duration }{
+		{100, 100, 100}, // it had a processor for itself
+		{250, 100, 100}, // and the collector another one
+		{40, 100, 40},   // it waited most of the time
+		{5, 90, 30},     // nearly always: or it sleeps
+	} {
+		if got := spentOf(c.used, c.wall); got != c.want {
+			t.Errorf("%v used of %v: %v, want %v", c.used, c.wall, got, c.want)
+		}
 	}
 }
