@@ -3,7 +3,6 @@ package flow
 import (
 	"context"
 	"errors"
-	"fmt"
 	"go/types"
 	"os"
 	"path/filepath"
@@ -201,6 +200,7 @@ func (x *inPlaceEvidence) empty() { x.inputs.hold(&beagle.Corpus{Target: x.lab.u
 
 // survey finds out which tests can give evidence.
 func (x *inPlaceEvidence) survey(ctx context.Context) error {
+	x.place.Timing = !x.spec.NoMeasure && len(x.spec.Score.Benchmarks) == 0
 	e, err := x.place.Survey(ctx, x.lab.root.Source)
 	if err != nil {
 		return err
@@ -209,9 +209,8 @@ func (x *inPlaceEvidence) survey(ctx context.Context) error {
 	if err := x.place.Choose(ctx, x.lab.bench.CPU); err != nil {
 		return err
 	}
-	if len(e.Timed) == 0 && !x.spec.NoMeasure && len(x.spec.Score.Benchmarks) == 0 {
-		return usage(fmt.Sprintf("%s cannot be timed in place: %s", x.lab.unit.Target.Spec(), e.Untimed),
-			"write a benchmark that calls it in a loop, or judge the behaviour alone with beagle verify --no-measure")
+	if len(e.Timed) == 0 && x.place.Timing {
+		return x.place.Untimed(e.Untimed)
 	}
 	return nil
 }

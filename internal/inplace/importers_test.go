@@ -1,10 +1,13 @@
 package inplace
 
 import (
+	"errors"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/source"
 )
 
@@ -91,5 +94,17 @@ func TestImportersThatDoNotBuild(t *testing.T) {
 	}
 	if !strings.Contains(e.Untimed, "no benchmark calls Add (the tests of example.com/place/user do not build: ") {
 		t.Errorf("untimed: %s", e.Untimed)
+	}
+	// A caller that wants times hears that before the tests are tried.
+	var said []string
+	p.watch = func(what string) { said = append(said, what) }
+	p.Timing = true
+	_, err = p.Survey(t.Context(), u.Target.Source)
+	var bad *beagle.UsageError
+	if !errors.As(err, &bad) || !strings.Contains(bad.What, "cannot be timed in place: no benchmark calls Add") {
+		t.Errorf("survey for times: %v", err)
+	}
+	if slices.ContainsFunc(said, func(what string) bool { return strings.Contains(what, "twice") }) {
+		t.Errorf("tests were tried: %q", said)
 	}
 }

@@ -25,6 +25,10 @@ type Place struct {
 	programs
 	watch func(what string) // progress, for people
 
+	// Timing asks for a benchmark that calls the target. Survey refuses a target without one, as
+	// soon as that is known and before it tries the tests.
+	Timing bool
+
 	shell *dispatcher
 	base  overlay  // the common part of all programs
 	own   *Program // the original and its copy, from the survey

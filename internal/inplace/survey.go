@@ -32,6 +32,9 @@ func (p *Place) Survey(ctx context.Context, original string) (*beagle.InPlace, e
 	if err := p.findSuites(ctx, original); err != nil {
 		return nil, err
 	}
+	if p.Timing && !slices.ContainsFunc(p.suites, func(s *suite) bool { return len(s.bench) > 0 }) {
+		return nil, p.Untimed(p.noBenchmark())
+	}
 	for i := range p.suites {
 		if err := p.steady(ctx, p.own, i); err != nil {
 			return nil, err
@@ -106,6 +109,20 @@ func (p *Place) pair(ctx context.Context, original string) (*Program, error) {
 		p.evidence.Why, err = "what records callbacks and interfaces does not compile", nil
 	}
 	return g, err
+}
+
+// noBenchmark says that no benchmark calls the target, and which could not run.
+func (p *Place) noBenchmark() string {
+	return "no benchmark calls " + p.u.Target.Name + p.untried()
+}
+
+// Untimed is the error for a target that can be judged in place, and not timed.
+func (p *Place) Untimed(why string) error {
+	return &beagle.UsageError{
+		What: fmt.Sprintf("%s cannot be timed in place: %s", p.u.Target.Spec(), why),
+		Remedy: "write a benchmark that calls it in a loop, or judge the behaviour alone with " +
+			"beagle verify --no-measure",
+	}
 }
 
 func (p *Place) uncalled(why string) error {

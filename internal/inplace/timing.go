@@ -456,7 +456,7 @@ func (p *Place) Choose(ctx context.Context, cpu int) error {
 	switch {
 	case len(e.Timed) > 0:
 	case len(e.Benchmarks) == 0:
-		e.Untimed = "no benchmark calls " + p.u.Target.Name + p.untried()
+		e.Untimed = p.noBenchmark()
 	default:
 		e.Untimed = "no benchmark (" + list(e.Benchmarks) +
 			") calls it often enough, in each iteration and in one goroutine"
