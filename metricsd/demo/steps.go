@@ -20,7 +20,8 @@ var chain = []step{
 	{"build", "build Beagle and metricsd", "Both programs, from this checkout. metricsd is built without its profile " +
 		"for the compiler (-pgo=off), in all versions.", buildStep},
 	{"hotspots", "rank hot spots by money", "beagle hotspots reads the CPU and allocation profiles of the running " +
-		"service, under load, and ranks its functions by what they cost a year.", hotspotsStep},
+		"service, under load, and ranks its functions by what they cost a year. A function without an entry of its " +
+		"own whose search reaches what it calls stands in front.", hotspotsStep},
 	{"capture", "capture real calls", "beagle build puts a probe into the dearest functions, by an overlay. " +
 		"beagle capture records calls of the running process.", captureStep},
 	{"campaign", "search for faster versions", "beagle campaign searches the hot spots within its budget, with the " +
