@@ -36,6 +36,7 @@ var written = []*mutate.Mutator{
 
 	// Loops.
 	stdKernel,
+	partKernel,
 	repeatText,
 	stdCall,
 	compact,
