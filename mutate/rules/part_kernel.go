@@ -317,7 +317,12 @@ func (l *partLoop) add(p *mutate.Pass, sites []mutate.Site, kernel string, parts
 		args = append(args, part.cut(p, l.last))
 	}
 	text := kernel + "(" + strings.Join(args, ", ") + ")"
-	if tests := slices.Concat(runs, inside); len(tests) > 0 {
+	tests := slices.Concat(runs, inside)
+	// The first place comes first, as in the loop.
+	if i := slices.Index(tests, "0 <= "+l.from.text(p)); i > 0 {
+		tests = slices.Insert(slices.Delete(tests, i, i+1), 0, "0 <= "+l.from.text(p))
+	}
+	if len(tests) > 0 {
 		text = "if " + strings.Join(tests, " && ") + " {\n" + text + "\n}"
 	}
 	if len(inside) > 0 {
@@ -328,44 +333,66 @@ func (l *partLoop) add(p *mutate.Pass, sites []mutate.Site, kernel string, parts
 
 // steady reports whether all that says where the parts lie keeps its value while the loop runs.
 func (l *partLoop) steady(p *mutate.Pass, parts []*listPart) bool {
-	// A store into a list reaches no variable, and a field only as a part of an element.
-	fields := true
-	switch parts[0].elem.Underlying().(type) {
-	case *types.Struct, *types.Array, *types.Interface:
-		_, generic := parts[0].elem.(*types.TypeParam)
-		fields = types.IsInterface(parts[0].elem) && !generic
-	}
+	elem := parts[0].elem
 	keeps := func(t placeTerm) bool {
 		if t.length {
-			return elementOf(p.Info.TypeOf(t.expr)) != nil && keepsName(p, t.expr, l, fields)
+			return elementOf(p.Info.TypeOf(t.expr)) != nil && keepsName(p, t.expr, l, elem)
 		}
-		return l.keeps(p, t.expr, fields)
+		return l.keeps(p, t.expr, elem)
 	}
 	for _, part := range parts {
-		if !keepsName(p, part.list, l, fields) || !part.offset.all(keeps) {
+		if !keepsName(p, part.list, l, elem) || !part.offset.all(keeps) {
 			return false
 		}
 	}
-	return (l.through == nil || keepsName(p, l.through, l, fields)) && l.from.all(keeps) && l.to.all(keeps)
+	return (l.through == nil || keepsName(p, l.through, l, elem)) && l.from.all(keeps) && l.to.all(keeps)
 }
 
-// keepsName reports whether e is a variable other than the loop's own, or, if fields keep their
-// values, a field.
-func keepsName(p *mutate.Pass, e ast.Expr, l *partLoop, fields bool) bool {
+// keepsName reports whether e is a variable other than the loop's own, or a field of one, that no
+// store into a list of such elements changes. A list has no variables in it, and a field only as a
+// part of an element.
+func keepsName(p *mutate.Pass, e ast.Expr, l *partLoop, elem types.Type) bool {
 	switch e := ast.Unparen(e).(type) {
 	case *ast.Ident:
 		v := p.Var(e)
 		return v != nil && v != l.index && v != l.value
 	case *ast.SelectorExpr:
 		s := p.Info.Selections[e]
-		return fields && s != nil && s.Kind() == types.FieldVal && keepsName(p, e.X, l, fields)
+		return s != nil && s.Kind() == types.FieldVal && len(s.Index()) == 1 && !holdsAny(elem, s.Recv()) &&
+			keepsName(p, e.X, l, elem)
+	}
+	return false
+}
+
+// holdsAny reports whether a value of a type may have one of another type in it: a struct, or what a
+// pointer to one leads to.
+func holdsAny(t, inner types.Type) bool {
+	if isPointer(inner) {
+		inner = inner.Underlying().(*types.Pointer).Elem()
+	}
+	// Pointers convert between types whose underlying types are the same.
+	if types.IdenticalIgnoreTags(t.Underlying(), inner.Underlying()) {
+		return true
+	}
+	if _, generic := t.(*types.TypeParam); generic {
+		return true
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Array:
+		return holdsAny(u.Elem(), inner)
+	case *types.Struct:
+		for f := range u.Fields() {
+			if holdsAny(f.Type(), inner) {
+				return true
+			}
+		}
 	}
 	return false
 }
 
 // keeps reports whether a number keeps its value while the loop runs, and has no effects but that
 // of a nil pointer, which the loop would meet first as well.
-func (l *partLoop) keeps(p *mutate.Pass, e ast.Expr, fields bool) bool {
+func (l *partLoop) keeps(p *mutate.Pass, e ast.Expr, elem types.Type) bool {
 	e = ast.Unparen(e)
 	if p.Info.Types[e].Value != nil {
 		return true
@@ -374,14 +401,14 @@ func (l *partLoop) keeps(p *mutate.Pass, e ast.Expr, fields bool) bool {
 	switch e := e.(type) {
 	case *ast.CallExpr:
 		if _, length := p.IsBuiltin(e, "len"); length {
-			return keepsName(p, e.Args[0], l, fields)
+			return keepsName(p, e.Args[0], l, elem)
 		}
 		return p.Info.Types[e.Fun].IsType() && p.Info.Types[e].Value == nil && isNumber(p, e) &&
-			isNumber(p, e.Args[0]) && l.keeps(p, e.Args[0], fields)
+			isNumber(p, e.Args[0]) && l.keeps(p, e.Args[0], elem)
 	case *ast.BinaryExpr:
-		return isNumber(p, e) && !mayFail(p, e.Op, e.Y) && l.keeps(p, e.X, fields) && l.keeps(p, e.Y, fields)
+		return isNumber(p, e) && !mayFail(p, e.Op, e.Y) && l.keeps(p, e.X, elem) && l.keeps(p, e.Y, elem)
 	}
-	return isNumber(p, e) && keepsName(p, e, l, fields)
+	return isNumber(p, e) && keepsName(p, e, l, elem)
 }
 
 func isNumber(p *mutate.Pass, e ast.Expr) bool {
@@ -462,7 +489,7 @@ func unique(tests, others []string) []string {
 	return out
 }
 
-// ordered reports whether both places are constants, which [sensible] compared.
+// ordered reports whether both places are constants, which [partLoop.sensible] compared.
 func ordered(p *mutate.Pass, from, to place) bool {
 	_, known := from.value(p)
 	_, ends := to.value(p)
