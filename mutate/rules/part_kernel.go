@@ -308,7 +308,7 @@ func isText(t types.Type) bool {
 // the parts lie in their lists. For those that do not, the loop stays: it writes some elements
 // before it panics.
 func (l *partLoop) add(p *mutate.Pass, sites []mutate.Site, kernel string, parts ...*listPart) []mutate.Site {
-	if !l.steady(p, parts) || !l.sensible(p, parts) {
+	if !l.steady(p, parts) || !l.sensible(p, parts) || !l.ends(p, parts) {
 		return sites
 	}
 	runs, inside := l.tests(p, parts)
@@ -436,6 +436,13 @@ func (l *partLoop) sensible(p *mutate.Pass, parts []*listPart) bool {
 		}
 	}
 	return true
+}
+
+// ends reports whether a loop that runs for its bound ends: for the largest number it does not. A
+// bound that is a place in a list is smaller.
+func (l *partLoop) ends(p *mutate.Pass, parts []*listPart) bool {
+	_, known := l.to.value(p)
+	return !l.last || known || slices.ContainsFunc(parts, func(t *listPart) bool { return t.offset.empty() })
 }
 
 // arrayLength returns the length of an array, or of the one that a pointer leads to.
