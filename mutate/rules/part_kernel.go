@@ -256,8 +256,7 @@ func copiesAlike(p *mutate.Pass, to, from *listPart, before []ast.Stmt) bool {
 		return true
 	}
 	v, w := p.Var(to.list), p.Var(from.list)
-	if v != nil && w != nil && v != w && (arrays ||
-		facts.Apart(p, v, w) || facts.Apart(p, w, v)) {
+	if v != nil && w != nil && v != w && (arrays || facts.Apart(p, v, w) || facts.Apart(p, w, v)) {
 		return true
 	}
 	owned := facts.Owned.Of(p)
@@ -265,8 +264,8 @@ func copiesAlike(p *mutate.Pass, to, from *listPart, before []ast.Stmt) bool {
 		(owned[v] || owned[w] || justMade(p, v, before) || justMade(p, w, before))
 }
 
-// justMade reports whether the last statements of a list declared a variable with memory of its own,
-// and did not hand that on.
+// justMade reports whether the last statements of a list declared a variable with memory of its
+// own, and did not hand that on.
 func justMade(p *mutate.Pass, v *types.Var, before []ast.Stmt) bool {
 	d, ok := facts.Declared.Of(p)[v]
 	at := slices.Index(before, d.Stmt)
@@ -364,8 +363,8 @@ func keepsName(p *mutate.Pass, e ast.Expr, l *partLoop, elem types.Type) bool {
 	return false
 }
 
-// holdsAny reports whether a value of a type may have one of another type in it: a struct, or what a
-// pointer to one leads to.
+// holdsAny reports whether a value of a type may have one of another type in it: a struct, or what
+// a pointer to one leads to.
 func holdsAny(t, inner types.Type) bool {
 	if isPointer(inner) {
 		inner = inner.Underlying().(*types.Pointer).Elem()
@@ -415,8 +414,8 @@ func isNumber(p *mutate.Pass, e ast.Expr) bool {
 	return plainKind(p.Info.TypeOf(e))&types.IsInteger != 0
 }
 
-// sensible reports whether parts whose length the code says are worth a call, and lie in arrays: the
-// compiler refuses cuts that cannot be.
+// sensible reports whether parts whose length the code says are worth a call, and lie in arrays:
+// the compiler refuses cuts that cannot be.
 func (l *partLoop) sensible(p *mutate.Pass, parts []*listPart) bool {
 	if length, known := l.to.sum(p, l.from.negative()).value(p); known && length < fewestElements {
 		return false
