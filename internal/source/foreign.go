@@ -150,11 +150,30 @@ func (cp *Copies) adopted(f *foreign, file *File) (names map[string]string, ok b
 }
 
 // abroadName returns the name for the copy of a declaration of another package, beside the names of
-// those before it.
+// those before it. It depends on the package alone, not on what was copied before: a run that goes
+// on in another process finds the copies of the first one by their names.
 func (cp *Copies) abroadName(f *foreign, name string, names map[string]string) string {
-	return cp.freeName(lowered(f.pkg)+Exported(name), func(free string) bool {
-		return slices.Contains(slices.Collect(maps.Values(names)), free)
+	of := lowered(f.pkg) + cp.numberAmongNamesakes(f.path) + Exported(name)
+	return cp.freeName(of, func(free string) bool {
+		return cp.privates()[free] != nil || slices.Contains(slices.Collect(maps.Values(names)), free)
 	})
+}
+
+// numberAmongNamesakes returns the number of a package among the imports of its name, in the order
+// of their paths; "" for the first.
+func (cp *Copies) numberAmongNamesakes(path string) string {
+	var paths []string
+	name, _ := cp.pkg.packageName(path)
+	for _, imported := range cp.pkg.Types.Imports() {
+		if imported.Name() == name {
+			paths = append(paths, imported.Path())
+		}
+	}
+	inorder.Sort(paths)
+	if i := slices.Index(paths, path); i > 0 {
+		return strconv.Itoa(i + 1)
+	}
+	return ""
 }
 
 // foreignConstants declares the package's constants that the file uses, by their values. It reports
@@ -431,24 +450,21 @@ func (n *narrower) usedOutside(c *privateCopy) bool {
 // backAbroad returns the edits that name the original of a foreign; none if the package's name
 // means something else there.
 func (n *narrower) backAbroad(id *ast.Ident, f *foreign) []syntax.Edit {
-	// The package's name must mean the package where the copy was called.
+	// Without an import in the package's own files, the file would get a new one.
+	name := n.copies.reader.importName(f.path)
 	inner := n.file.Types.Scope().Innermost(id.Pos())
-	if inner == nil {
+	if name == "" || inner == nil {
 		return nil
 	}
-	// A local variable may hide it.
-	if _, obj := inner.LookupParent(f.pkg, id.Pos()); obj != nil {
+	// The name must mean the package where the copy was called. A local variable may hide it.
+	if _, obj := inner.LookupParent(name, id.Pos()); obj != nil {
 		if p, ok := obj.(*types.PkgName); !ok || p.Imported().Path() != f.path {
 			return nil
 		}
 	}
 	// Another import may have the name.
-	if path, ok := n.imports[f.pkg]; ok && path != f.path {
+	if path, ok := n.imports[name]; ok && path != f.path {
 		return nil
 	}
-	// The package's own files must know it by this name, or the file would get a new import.
-	if spec, known := n.copies.reader.imported(f.pkg); !known || spec.path != f.path {
-		return nil
-	}
-	return []syntax.Edit{{Start: n.tok.Offset(id.Pos()), End: n.tok.Offset(id.End()), New: f.pkg + "." + f.name}}
+	return []syntax.Edit{{Start: n.tok.Offset(id.Pos()), End: n.tok.Offset(id.End()), New: name + "." + f.name}}
 }

@@ -137,3 +137,48 @@ func TestWidenAcross(t *testing.T) {
 		t.Errorf("another package is copied unasked:\n%s", wide)
 	}
 }
+
+// TestNamesakesAbroad: functions of two packages with one name, and a method whose copy's name
+// would be that of another package's function, all get copies. Unchanged ones are taken back.
+func TestNamesakesAbroad(t *testing.T) {
+	dir := module(t, `
+-- go.mod --
+module ex.com/m
+
+go 1.24
+-- a/cut/cut.go --
+package cut
+
+func First(s string) string { return s[:len(s)/2] }
+-- b/cut/cut.go --
+package cut
+
+func First(s string) string { return s[:len(s)/3] }
+-- p.go --
+package p
+
+import (
+	half "ex.com/m/a/cut"
+	third "ex.com/m/b/cut"
+)
+
+type Cut string
+
+func (c Cut) First() string { return string(c[:len(c)/4]) }
+
+func Get(s string) string { return third.First(s) + half.First(s) + Cut(s).First() }
+
+func Other(s string) string { return Cut(s).First() }
+`)
+	u, err := Load(t.Context(), Options{Dir: dir, Spec: ".Get", InPlace: true, Across: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wide, _ := u.Copies.Widen(u.Target.Source)
+	if want := "cut2FirstForGet(s) + cutFirst2ForGet(s) + cutFirstForGet(Cut(s))"; !strings.Contains(wide, want) {
+		t.Errorf("%q is missing in\n%s", want, wide)
+	}
+	if back, err := u.Copies.Narrow(wide); err != nil || back != u.Target.Source {
+		t.Errorf("%v\n%s", err, back)
+	}
+}

@@ -199,6 +199,25 @@ func (pkg *Package) packageName(path string) (string, bool) {
 	return last, isStd(path)
 }
 
+// importName returns the name by which the package's files import a package, or "". The target's
+// own file decides. Files may disagree on what a name means: [Reader.imported] must find the
+// package by it.
+func (r *Reader) importName(path string) string {
+	files := r.pkg.files
+	if r.scope.target != nil {
+		files = slices.Concat([]*srcFile{r.scope.target.file}, files)
+	}
+	for _, f := range files {
+		names := importedNames(r.pkg, f.ast)
+		for _, name := range inorder.Keys(names) {
+			if spec, _ := r.imported(name); names[name] == path && spec.path == path && name != "_" && name != "." {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
 func importBlock(specs []importSpec) string {
 	if len(specs) == 1 {
 		return "import " + specs[0].String() + "\n"
