@@ -90,13 +90,16 @@ func (p *timeBudget) pace() float64 {
 }
 
 // thin lets those candidates rest that look worst, when there is not the time for a further look at
-// all of them. The one that looks best is always measured on. One that was found stays found.
+// all of them. The one that looks best is always measured on. One that was found stays found, and
+// leaves the time to those that are open: an answer comes before a sharper one.
 func (m *confirmer) thin() {
 	ts := m.timed()
 	if len(ts) < 2 || m.timeBudget.versions == 0 {
 		return
 	}
-	inorder.By(ts, func(a, b *finalist) int { return cmp.Compare(m.lower(b), m.lower(a)) })
+	inorder.By(ts, func(a, b *finalist) int {
+		return cmp.Or(cmp.Compare(a.finding, b.finding), cmp.Compare(m.lower(b), m.lower(a))) // open is before found
+	})
 	version := m.timeBudget.version()
 	for n := len(ts); n > 1; n-- {
 		if version*time.Duration((n+1)*layoutsALook) <= m.timeBudget.left(m.looksFaster()) { // with the original

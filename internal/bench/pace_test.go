@@ -143,6 +143,25 @@ func TestGainBecomesKnown(t *testing.T) {
 	}
 }
 
+// TestAnswersComeFirst checks that in little time a version that is surely faster leaves the
+// further looks to those of which it is not known whether they are.
+func TestAnswersComeFirst(t *testing.T) {
+	const runs, finalists = 40, 3
+	faster := 0
+	for seed := range uint64(runs) {
+		ps := slices.Repeat([]planted{{gain: 1.02, pgo: 1}}, finalists)
+		_, ms := simField(t, seed, ps, tight, 10*time.Second, func(l *simLab) { l.millis = 50 })
+		for _, m := range ms {
+			if m.Faster {
+				faster++
+			}
+		}
+	}
+	if faster < runs*finalists*6/10 {
+		t.Errorf("%d of %d versions are found to be faster", faster, runs*finalists)
+	}
+}
+
 // TestFieldsKeepTheRisk checks the risk of a whole measurement where nothing but the looks decides.
 // Of fields without a gain, one in 200 has a candidate that is found faster, however many there are
 // and whether or not there is time for more than the first look.
