@@ -307,7 +307,7 @@ func isText(t types.Type) bool {
 // the parts lie in their lists. For those that do not, the loop stays: it writes some elements
 // before it panics.
 func (l *partLoop) add(p *mutate.Pass, sites []mutate.Site, kernel string, parts ...*listPart) []mutate.Site {
-	if !l.steady(p, parts) || !l.sensible(p, parts) || !l.ends(p, parts) {
+	if redefinesAny(p, l.stmt, kernel, "len") || !l.steady(p, parts) || !l.sensible(p, parts) || !l.ends(p, parts) {
 		return sites
 	}
 	runs, inside := l.tests(p, parts)
