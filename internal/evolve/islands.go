@@ -148,19 +148,19 @@ func (br *breeder) growOn(m *Member, depth int, shun string) []Proposal {
 	if depth == 1 || br.merits.behaves(mv.Mutator) < goesAlone {
 		return []Proposal{p}
 	}
-	p.Then = append(p.Then, opts[0].again(opts[0].places-1)...)
+	p.Then = append(p.Then, again(mv.Mutator, m.places(mv.Mutator)-1)...)
 	for d := 1; d < min(depth, len(opts)); d++ {
 		if br.merits.behaves(opts[d].mutator) < float64(d)/float64(d+1) {
 			break
 		}
-		p.Then = append(p.Then, opts[d].again(opts[d].places)...)
+		p.Then = append(p.Then, again(opts[d].mutator, m.places(opts[d].mutator))...)
 	}
 	return []Proposal{p}
 }
 
-// again wishes for a number of steps of an option, each wherever it fits.
-func (o option) again(times int) []Wish {
-	return slices.Repeat([]Wish{{Mutator: o.mutator}}, times)
+// again wishes for a number of steps of a mutator, each wherever it fits.
+func again(mutator string, times int) []Wish {
+	return slices.Repeat([]Wish{{Mutator: mutator}}, times)
 }
 
 // An option is a mutator that could come next on a member, with one of its
@@ -168,7 +168,6 @@ func (o option) again(times int) []Wish {
 type option struct {
 	mutator string
 	move    int // index into the member's Moves
-	places  int // where the mutator applies, at most maxPlaces
 	value   float64
 	weight  float64 // of all moves among which it was drawn
 }
@@ -193,14 +192,11 @@ func (br *breeder) options(m *Member, shun string) []option {
 			}
 		}
 	}
-	for j := range out {
-		out[j].places = min(m.places(out[j].mutator), maxPlaces)
-	}
 	inorder.By(out, func(a, b option) int { return cmp.Compare(b.value, a.value) })
 	return out
 }
 
-// places returns at how many places of a member a mutator applies.
+// places returns at how many places of a member a mutator applies, at most maxPlaces.
 func (m *Member) places(mutator string) int {
 	sites := map[int]bool{}
 	for _, mv := range m.Moves {
@@ -208,7 +204,7 @@ func (m *Member) places(mutator string) int {
 			sites[mv.Site] = true
 		}
 	}
-	return len(sites)
+	return min(len(sites), maxPlaces)
 }
 
 // value returns a drawn estimate of a mutator's gain on a member. Untested mutators come first, and
