@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"testing"
 
 	"github.com/beagle-go/beagle"
 )
@@ -287,6 +288,20 @@ func (w *world) run(s *Search, batch int) (best float64) {
 		}
 	}
 	return w.ratio(w.source[s.Best().ID])
+}
+
+// trim carries out the last generations of a search.
+func (w *world) trim(t *testing.T, s *Search) {
+	t.Helper()
+	for ps := s.AskTrims(); len(ps) > 0; ps = s.AskTrims() {
+		var out []Feedback
+		for _, p := range ps {
+			out = append(out, w.evaluate(p))
+		}
+		if err := s.Tell(out); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 func (w *world) generation(s *Search, batch int) error {

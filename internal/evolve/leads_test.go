@@ -116,15 +116,7 @@ func TestSpareOnLandscapes(t *testing.T) {
 			w.noise = layoutLuck
 			s := New(Config{Seed: seed, Strategy: Islands, Budget: 150})
 			w.run(s, 8)
-			for ps := s.AskTrims(); len(ps) > 0; ps = s.AskTrims() {
-				var out []Feedback
-				for _, p := range ps {
-					out = append(out, w.evaluate(p))
-				}
-				if err := s.Tell(out); err != nil {
-					t.Fatal(err)
-				}
-			}
+			w.trim(t, s)
 			leads := s.Leads()
 			if len(leads) == 0 || len(leads[0].Singles()) == 0 {
 				continue
@@ -178,15 +170,7 @@ func TestJoint(t *testing.T) {
 		s := New(Config{Seed: seed, Strategy: Islands, Budget: 144})
 		w.run(s, 12)
 		spent := s.Spent
-		for ps := s.AskTrims(); len(ps) > 0; ps = s.AskTrims() {
-			var out []Feedback
-			for _, p := range ps {
-				out = append(out, w.evaluate(p))
-			}
-			if err := s.Tell(out); err != nil {
-				t.Fatal(err)
-			}
-		}
+		w.trim(t, s)
 		leads := s.Leads()
 		at := slices.IndexFunc(leads, func(l Lead) bool { return l.ID == s.trims.joint() })
 		if at < 0 || s.Spent != spent {

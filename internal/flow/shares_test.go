@@ -48,20 +48,27 @@ func rare(w string) int {
 func Others() int { return size("a") + rare("b") }
 `
 
-// TestCalleeShares checks that the copies of callees have the shares that the profile gives their
-// originals, that a changed copy keeps those of its lines, and that callees that take no time offer
-// no moves.
-func TestCalleeShares(t *testing.T) {
+// written loads a function of a module with one file.
+func written(t *testing.T, text, spec string) *source.Unit {
+	t.Helper()
 	dir := t.TempDir()
-	for name, text := range map[string]string{"go.mod": "module p\n\ngo 1.26\n", "p.go": calleesSource} {
+	for name, text := range map[string]string{"go.mod": "module p\n\ngo 1.26\n", "p.go": text} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	u, err := source.Load(t.Context(), source.Options{Dir: dir, Spec: "Count"})
+	u, err := source.Load(t.Context(), source.Options{Dir: dir, Spec: spec})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return u
+}
+
+// TestCalleeShares checks that the copies of callees have the shares that the profile gives their
+// originals, that a changed copy keeps those of its lines, and that callees that take no time offer
+// no moves.
+func TestCalleeShares(t *testing.T) {
+	u := written(t, calleesSource, "Count")
 	line := 1 + strings.Count(u.Target.Source[:strings.Index(u.Target.Source, "n += size(w)")], "\n")
 	w := newWorkbench(u, &beagle.Facets{}, rules.Default, bench.Profile{
 		Lines:   map[int]float64{line: 0.9, line - 1: 0.1},

@@ -2,15 +2,12 @@ package flow
 
 import (
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/bench"
 	"github.com/beagle-go/beagle/internal/evolve"
-	"github.com/beagle-go/beagle/internal/source"
 	"github.com/beagle-go/beagle/mutate/rules"
 )
 
@@ -35,16 +32,7 @@ func Sums(a, b, c []int) (x, y, z int) {
 // TestWishGoesWhereTheTimeGoes checks that a wish for a rewrite without a place takes each place as
 // often as it takes time, and none that takes no time; a place that is named is taken in any case.
 func TestWishGoesWhereTheTimeGoes(t *testing.T) {
-	dir := t.TempDir()
-	for name, text := range map[string]string{"go.mod": "module p\n\ngo 1.26\n", "p.go": wishedSource} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	u, err := source.Load(t.Context(), source.Options{Dir: dir, Spec: "Sums"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := written(t, wishedSource, "Sums")
 	line := func(text string) int {
 		return 1 + strings.Count(u.Target.Source[:strings.Index(u.Target.Source, text)], "\n")
 	}
