@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle"
-	"github.com/beagle-go/beagle/internal/command"
+	"github.com/beagle-go/beagle/internal/tail"
 )
 
 // leastAlike is the goal for the benchmark of one function of metricsd.
@@ -77,7 +77,7 @@ func (l *lab) record(ctx context.Context, file string) error {
 	build := l.command(ctx, l.home("campaign"), "build", "--probe", alikeTarget, "-o", program, ".")
 	build.Dir = filepath.Join(l.root, "metricsd")
 	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("beagle build: %w\n%s", err, command.LastPart(string(out)))
+		return fmt.Errorf("beagle build: %w\n%s", err, tail.Of(out))
 	}
 	// Start its agent, and wait for its socket.
 	inputs := filepath.Join(l.dir, "probed.sock")
@@ -106,7 +106,7 @@ func (l *lab) record(ctx context.Context, file string) error {
 		"--rate", "100", "--raw", "--follow", "--call-bytes", "8192", "--out", file, "-C",
 		filepath.Join(l.root, "metricsd"), alikeTarget)
 	if out, err := capture.CombinedOutput(); err != nil {
-		return fmt.Errorf("beagle capture: %w\n%s", err, command.LastPart(string(out)))
+		return fmt.Errorf("beagle capture: %w\n%s", err, tail.Of(out))
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/beagle-go/beagle/internal/command"
+	"github.com/beagle-go/beagle/internal/tail"
 )
 
 // growth reads the benchmark of a search whose candidates take no time to evaluate. So only the
@@ -64,7 +64,7 @@ func (l *lab) searches(ctx context.Context, pattern string) ([]map[string]float6
 	c.Dir, c.Stderr = l.root, os.Stderr
 	out, err := c.Output()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w\n%s", strings.Join(c.Args, " "), err, command.LastPart(string(out)))
+		return nil, fmt.Errorf("%s: %w\n%s", strings.Join(c.Args, " "), err, tail.Of(out))
 	}
 	points := benchmarked(out)
 	if len(points) == 0 {

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle"
-	"github.com/beagle-go/beagle/internal/command"
+	"github.com/beagle-go/beagle/internal/tail"
 )
 
 const seeds = 3
@@ -191,7 +191,7 @@ func until(c *exec.Cmd, stage string, sig os.Signal, wait func(context.Context))
 	}
 	running, over := context.WithCancel(context.Background())
 	defer over()
-	var said strings.Builder
+	var said tail.Writer
 	sent := false
 	for lines := bufio.NewScanner(stderr); lines.Scan(); {
 		fmt.Fprintln(&said, lines.Text())
@@ -211,7 +211,7 @@ func until(c *exec.Cmd, stage string, sig os.Signal, wait func(context.Context))
 		return true, nil
 	}
 	if err != nil {
-		err = fmt.Errorf("%s: %w\n%s", strings.Join(c.Args, " "), err, command.LastPart(said.String()))
+		err = fmt.Errorf("%s: %w\n%s", strings.Join(c.Args, " "), err, said.String())
 	}
 	return false, err
 }

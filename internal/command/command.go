@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/beagle-go/beagle/internal/tail"
 )
 
 // Build builds the command of the checkout in root into dir, and returns its path. The same code
@@ -25,7 +27,7 @@ func Build(ctx context.Context, root, dir string) (string, error) {
 	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-o", path, "./cmd/beagle")
 	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build beagle in %s: %w\n%s", root, err, LastPart(string(out)))
+		return "", fmt.Errorf("build beagle in %s: %w\n%s", root, err, tail.Of(out))
 	}
 	return path, nil
 }
@@ -117,16 +119,10 @@ var answers = []int{0, 1, 3, 4, 5}
 // Decode reads the JSON that the command printed. It fails if the command's status is no answer.
 func (e *End) Decode(v any) error {
 	if !slices.Contains(answers, e.Status) || e.Status != 0 && len(e.Out) == 0 {
-		return fmt.Errorf("beagle %s ended with status %d\n%s", e.verb, e.Status, LastPart(e.Said))
+		return fmt.Errorf("beagle %s ended with status %d\n%s", e.verb, e.Status, tail.Of([]byte(e.Said)))
 	}
 	if err := json.Unmarshal(e.Out, v); err != nil {
-		return fmt.Errorf("beagle %s printed no JSON: %w\n%s", e.verb, err, LastPart(e.Said))
+		return fmt.Errorf("beagle %s printed no JSON: %w\n%s", e.verb, err, tail.Of([]byte(e.Said)))
 	}
 	return nil
-}
-
-// LastPart returns the end of a long text, for a message.
-func LastPart(s string) string {
-	const limit = 2000
-	return s[max(0, len(s)-limit):]
 }

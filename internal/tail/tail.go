@@ -31,3 +31,10 @@ func (t *Writer) String() string {
 	defer t.mu.Unlock()
 	return strings.ToValidUTF8(strings.TrimSpace(string(t.text)), "?")
 }
+
+// Of returns the end of an output that is there whole, as a [Writer] keeps it.
+func Of(output []byte) string {
+	var t Writer
+	t.Write(output)
+	return t.String()
+}
