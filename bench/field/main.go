@@ -12,6 +12,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -19,6 +20,19 @@ import (
 
 	"github.com/beagle-go/beagle/internal/sandbox"
 )
+
+const usage = `field measures Beagle on code of other projects.
+
+  field recall [-dir DIR] [-per N] [-rule NAME]   how often rewrites find a place
+  field sample [-half sealed] [-n N]              functions that benchmarks exercise
+  field why -dir DIR [-n N] [-run REGEXP]         what rules make of these, and what not
+  field lift [-files N] [-fresh N] [-seed N]      which pieces of code the library has
+  field commits [-half sealed] [-perfect]         its gain beside that of real commits
+
+field VERB -h lists the flags of a verb. Example, resumed by the same command:
+
+  field sample -half development -n 4 -seed 16 -dir ~/field
+`
 
 func main() {
 	sandbox.Main()
@@ -59,11 +73,16 @@ func run(ctx context.Context, args []string) error {
 		w := &why{}
 		w.flags(f)
 		do = func() error { return w.look(ctx, os.Stdout, os.Stderr) }
+	case "", "help", "-h", "-help", "--help":
+		fmt.Print(usage)
+		return nil
 	default:
 		return fmt.Errorf("no verb %q: name recall, sample, why, commits or lift", verb)
 	}
 	// Read its flags, and run it.
-	if err := f.Parse(args); err != nil {
+	if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
+		return nil // Parse has printed the flags
+	} else if err != nil {
 		return err
 	}
 	if f.NArg() > 0 {
