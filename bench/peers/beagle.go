@@ -74,7 +74,7 @@ func (b binary) run(ctx context.Context, s scenario, dir string) (outcome, error
 		return outcome{}, err
 	}
 	// Read the outcome from the logs and the result.
-	o := fromLogs(s, server, nil)
+	o := fromLogs(s, server.Calls(), nil)
 	o.wall, o.evals, o.again = time.Since(began), out.Candidates, 0
 	o.overhead = time.Duration(out.Split.Orchestration * float64(time.Millisecond))
 	if s.kill {

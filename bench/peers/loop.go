@@ -74,7 +74,7 @@ func (l loop) run(ctx context.Context, s scenario, dir string) (outcome, error) 
 		return outcome{}, err
 	}
 	// Read the outcome from the logs.
-	o := fromLogs(s, server, r.log)
+	o := fromLogs(s, server.Calls(), r.log)
 	o.wall = time.Since(began)
 	return o, nil
 }

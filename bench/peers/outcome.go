@@ -50,9 +50,8 @@ func readLog(path string) []entry {
 	return out
 }
 
-// fromLogs derives the outcome from the logs of the server and the evaluator.
-func fromLogs(s scenario, server *llmtest.Server, log []entry) outcome {
-	calls := server.Calls()
+// fromLogs derives the outcome from the calls of the model and the log of the evaluator.
+func fromLogs(s scenario, calls []llmtest.Call, log []entry) outcome {
 	o := outcome{wanted: s.n, calls: len(calls), overhead: -1, harmed: -1, twice: -1}
 	if len(calls) > 1 {
 		o.spacing = meanGap(calls)

@@ -111,7 +111,7 @@ func (p peer) run(ctx context.Context, s scenario, dir string) (outcome, error) 
 		note = err.Error()
 	}
 	// Read the outcome from the logs.
-	o := fromLogs(s, server, readLog(filepath.Join(dir, "evals.jsonl")))
+	o := fromLogs(s, server.Calls(), readLog(filepath.Join(dir, "evals.jsonl")))
 	o.wall, o.strays, o.note = time.Since(began), left+sweep(dir), note
 	return o, nil
 }

@@ -11,6 +11,7 @@ import (
 	"go/format"
 	"go/parser"
 	"go/token"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -68,7 +69,7 @@ func versions(ctx context.Context, l *lab, f *flag.FlagSet, args []string) error
 		}
 	}
 	judgeAll(ctx, l, abs(*tool), list, *at, *each)
-	return reportVersions(list)
+	return reportVersions(os.Stdout, list)
 }
 
 func abs(path string) string {
@@ -296,8 +297,8 @@ func (v *version) line() string {
 		v.cpu.Seconds(), reason)
 }
 
-// reportVersions prints totals, and every error of the judge with the version's first line.
-func reportVersions(list []*version) error {
+// reportVersions writes totals, and every error of the judge with the version's first line.
+func reportVersions(w io.Writer, list []*version) error {
 	var failed, wrong, accepted, quiet, honest, rejected int
 	stages := map[string]int{}
 	var cpu []float64
@@ -306,7 +307,7 @@ func reportVersions(list []*version) error {
 		switch {
 		case v.err != nil || v.verdict == nil || v.verdict.Status == beagle.Invalid:
 			failed++
-			fmt.Printf("no version: %s: %s\n", v.name, v.line())
+			fmt.Fprintf(w, "no version: %s: %s\n", v.name, v.line())
 			continue
 		case v.honest:
 			honest++
@@ -319,23 +320,23 @@ func reportVersions(list []*version) error {
 		switch {
 		case v.honest && !v.passed():
 			rejected++
-			fmt.Printf("honest, rejected: %s (%s)\n    %s\n", v.name, v.what, v.line())
+			fmt.Fprintf(w, "honest, rejected: %s (%s)\n    %s\n", v.name, v.what, v.line())
 		case !v.honest && v.passed():
 			accepted++
-			fmt.Printf("wrong, accepted: %s (%s)\n    %s\n", v.name, v.what, v.line())
+			fmt.Fprintf(w, "wrong, accepted: %s (%s)\n    %s\n", v.name, v.what, v.line())
 		case !v.honest && v.verdict.OK():
 			quiet++
-			fmt.Printf("wrong, not seen, but not faster: %s (%s)\n", v.name, v.what)
+			fmt.Fprintf(w, "wrong, not seen, but not faster: %s (%s)\n", v.name, v.what)
 		case !v.honest:
 			stages[v.verdict.Stage]++
 		}
 	}
 	// Print the totals.
-	fmt.Printf("\n%d wrong versions: %d accepted (%s), %d more not seen but not called faster; rejected by %s\n",
+	fmt.Fprintf(w, "\n%d wrong versions: %d accepted (%s), %d more not seen but not called faster; rejected by %s\n",
 		wrong, accepted, percent(accepted, wrong), quiet, tally(stages))
-	fmt.Printf("%d honest versions: %d rejected (%s)\n", honest, rejected, percent(rejected, honest))
+	fmt.Fprintf(w, "%d honest versions: %d rejected (%s)\n", honest, rejected, percent(rejected, honest))
 	if slices.Sort(cpu); len(cpu) > 0 {
-		fmt.Printf("processor time of a whole verification that passed, record and build included: median %.1f s, "+
+		fmt.Fprintf(w, "processor time of a whole verification that passed, record and build included: median %.1f s, "+
 			"quartiles %.1f and %.1f\n",
 			cpu[len(cpu)/2], cpu[len(cpu)/4], cpu[len(cpu)*3/4])
 	}

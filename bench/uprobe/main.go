@@ -122,12 +122,15 @@ func measure(r row, pairs int, cost uprobe.Cost) error {
 	return nil
 }
 
+// median returns the middle value, or the mean of the two in the middle.
 func median(v []float64) float64 {
 	slices.Sort(v)
-	return v[len(v)/2]
+	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
 }
 
-// interval returns the interval of a median, by ranks.
+// interval returns an interval of 95 % for a median: the values whose ranks lie 1.96 standard
+// errors of a fair coin from the middle (Conover, Practical Nonparametric Statistics, 3.2). With
+// fewer than eight values it is their range.
 func interval(v []float64) (low, high float64) {
 	slices.Sort(v)
 	n := len(v)
