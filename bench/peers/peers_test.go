@@ -54,7 +54,8 @@ func TestHarmed(t *testing.T) {
 		var log []entry
 		for number := 1; number <= s.n; number++ {
 			if number != 3 && !s.reply(number).hang { // 3 is faultless, and was lost
-				log = append(log, entry{What: "begin", Reply: number}, entry{At: float64(number), What: "end", Reply: number})
+				log = append(log, entry{What: "begin", Reply: number},
+					entry{At: float64(number), What: "end", Reply: number})
 			}
 		}
 		if o := fromLogs(s, at(make([]int, s.n)...), log); o.harmed != 1 {

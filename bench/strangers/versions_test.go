@@ -46,18 +46,21 @@ func TestParseVersion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v.name != "A3/quick" || !v.honest || v.what != "no copy" || !slices.Equal(v.flags, []string{"--ignore", "error text"}) {
+	if v.name != "A3/quick" || !v.honest || v.what != "no copy" ||
+		!slices.Equal(v.flags, []string{"--ignore", "error text"}) {
 		t.Errorf("got %+v", v)
 	}
 	for _, head := range []string{"package p", "// quick: no copy", "// honest"} {
-		if _, err := parseVersion(function{name: "A3"}, txtar.File{Name: "x.go", Data: []byte(head + "\n")}); err == nil {
+		file := txtar.File{Name: "x.go", Data: []byte(head + "\n")}
+		if _, err := parseVersion(function{name: "A3"}, file); err == nil {
 			t.Errorf("%q says neither wrong nor honest, and is no error", head)
 		}
 	}
 }
 
 func TestExpand(t *testing.T) {
-	const original = "package p\n\n// F counts.\nfunc F(n int) int {\n\tif n == 0 {\n\t\treturn 0\n\t}\n\treturn 1 + F(n-1)\n}\n"
+	const original = "package p\n\n// F counts.\nfunc F(n int) int {\n\tif n == 0 {\n\t\treturn 0\n\t}\n" +
+		"\treturn 1 + F(n-1)\n}\n"
 	for _, c := range []struct{ name, text, want, problem string }{
 		{"text", "package p\nfunc F(n int) int { return n }\n", "func F(n int) int { return n }", ""},
 		{"original", "package p\n\nfunc F(n int) int { return slow(n) }\n\n//original as slow\n", "return 1 + slow(n-1)", ""},
