@@ -47,8 +47,7 @@ Examples:
 
 Exit status:
   0    ranked
-  1    --why: the function is in none of the profiles
-  2    bad input
+  2    bad input; --why: the function is in none of the profiles
   130  interrupted`,
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/special"
+	linker "github.com/beagle-go/beagle/internal/symbol"
 )
 
 // Options choose the subject and the form of a ranking.
@@ -65,6 +66,9 @@ func Rank(all []*Profile, o Options) (*Table, error) {
 				"and SetMutexProfileFraction",
 		}
 	}
+	if err := m.ofAnother(o.Checkout); err != nil {
+		return nil, err
+	}
 	// Rank, with the garbage collection that each function causes.
 	if kind == CPU {
 		t.GCBy = bill(m, t.others[Alloc])
@@ -78,6 +82,40 @@ func Rank(all []*Profile, o Options) (*Table, error) {
 	t.Warnings = append(append(t.Warnings, m.warnings...), doubts(all, names, o.Checkout)...)
 	t.Advice = t.advise()
 	return t, nil
+}
+
+// ofAnother refuses the profile of another program: code of modules is on its stacks, and none of
+// them is the checkout's. A service that idles runs the standard library alone.
+func (m *merged) ofAnother(c *Checkout) error {
+	if c.Module == "" && len(c.Own) == 0 {
+		return nil
+	}
+	packages := map[string]float64{}
+	for _, s := range m.stacks {
+		if s.owned() {
+			return nil
+		}
+		for _, f := range slices.Backward(s.frames) { // the outermost: it says whose work this is
+			if pkg := split(f.fn.key).pkg; f.fn.class == foreign && (pkg == "main" || !linker.Standard(pkg)) {
+				packages[pkg] += s.weight
+				break
+			}
+		}
+	}
+	if len(packages) == 0 {
+		return nil
+	}
+	var most string
+	for pkg, weight := range packages {
+		if most == "" || weight > packages[most] || weight == packages[most] && pkg < most {
+			most = pkg
+		}
+	}
+	return &beagle.UsageError{
+		What: fmt.Sprintf("no sample of the %s profile is of code of %s; most are of package %s", m.kind,
+			cmp.Or(strings.Join(c.Own, ","), c.Module), most),
+		Remedy: "name the checkout that was profiled with -C, or the packages that count as its own with --own",
+	}
 }
 
 // tooFew warns when shares are known to no more than 5 points.
