@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -78,11 +80,13 @@ type campaignFlags struct {
 // A campaignRun is one call of the command: its settings, and the campaign that it carries out.
 type campaignRun struct {
 	campaignFlags
-	std   stdio
-	store *store.Store
-	state *campaign.State
-	watch *progress
-	used  func() float64 // processor seconds of this process and its children
+	models modelOptions
+	kept   bool // the settings are those that the campaign began with, where no flag changes them
+	std    stdio
+	store  *store.Store
+	state  *campaign.State
+	watch  *progress
+	used   func() float64 // processor seconds of this process and its children
 }
 
 func (o *campaignFlags) flags(f *flagSet) {
@@ -124,12 +128,7 @@ func (o *campaignFlags) flags(f *flagSet) {
 
 // runCampaign begins a campaign, goes on with one, or prints the memory.
 func runCampaign(ctx context.Context, c *command, args []string, std stdio) (int, error) {
-	o := &campaignRun{campaignFlags: campaignFlags{spec: flow.Defaults()}, std: std, used: processorSeconds}
-	f := c.flags(std)
-	o.flags(f)
-	models := modelOptions{}
-	models.flags(f, &o.spec.Models)
-	sources, err := parse(f, args, 0, 1000)
+	o, f, sources, err := readCampaign(c, args, std, nil)
 	if err != nil {
 		return exitUsage, err
 	}
@@ -139,16 +138,22 @@ func runCampaign(ctx context.Context, c *command, args []string, std stdio) (int
 	if o.memory {
 		return o.printMemory()
 	}
+	// A campaign that is taken up has the settings that it began with. Flags change them.
+	if o.resume != "" {
+		if o, f, err = o.reread(c, args, sources); err != nil {
+			return exitUsage, err
+		}
+	}
 	// Plan a campaign, or take one up.
 	o.watch = newProgress(std.err, o.spots.quiet)
 	defer o.watch.stop()
-	if err := o.settle(f, &models); err != nil {
+	if err := o.settle(f); err != nil {
 		return exitUsage, err
 	}
 	if o.resume != "" {
-		err = o.load(f, sources)
+		err = o.load(f)
 	} else {
-		err = o.begin(ctx, f, sources)
+		err = o.begin(ctx, sources)
 	}
 	if err != nil {
 		return exitUsage, err
@@ -166,10 +171,67 @@ func runCampaign(ctx context.Context, c *command, args []string, std stdio) (int
 	return status, nil
 }
 
-// settle joins the command line with beagle.yaml, and checks both.
-func (o *campaignFlags) settle(f *flagSet, models *modelOptions) error {
-	if err := o.takeFile(f, models); err != nil {
-		return err
+// readCampaign reads the command line. Flags that are not given leave what kept says, if it is not
+// nil.
+func readCampaign(
+	c *command, args []string, std stdio, kept *campaigns.Order,
+) (*campaignRun, *flagSet, []string, error) {
+	o := &campaignRun{campaignFlags: campaignFlags{spec: flow.Defaults()}, std: std, used: processorSeconds}
+	f := c.flags(std)
+	o.flags(f)
+	o.models.flags(f, &o.spec.Models)
+	if kept != nil {
+		o.take(kept)
+	}
+	sources, err := parse(f, args, 0, 1000)
+	return o, f, sources, err
+}
+
+// reread finds the campaign of --resume, and reads the command line on top of its settings.
+func (o *campaignRun) reread(c *command, args, sources []string) (*campaignRun, *flagSet, error) {
+	if len(sources) > 0 {
+		return nil, nil, &beagle.UsageError{
+			What:   "--resume with a SOURCE",
+			Remedy: "a campaign keeps the profile that it began with",
+		}
+	}
+	b, err := o.find()
+	if err != nil {
+		return nil, nil, err
+	}
+	state, err := b.Load()
+	if err != nil {
+		return nil, nil, err
+	}
+	kept := new(campaigns.Order)
+	switch *kept, err = b.Order(); {
+	case errors.Is(err, fs.ErrNotExist):
+		kept = nil // an earlier release kept none: the flags say all
+	case err != nil:
+		return nil, nil, err
+	}
+	again, f, _, err := readCampaign(c, args, o.std, kept)
+	if err != nil {
+		return nil, nil, err
+	}
+	again.store, again.state = o.store, state
+	again.spots.dir, again.spec.Dir = state.Dir, state.Dir
+	return again, f, nil
+}
+
+// take takes the settings that a campaign began with.
+func (o *campaignRun) take(kept *campaigns.Order) {
+	o.spec, o.evidence, o.inputs, o.files = kept.Spec, kept.Evidence, kept.Inputs, kept.Files
+	o.at, o.again, o.noBench, o.kept = kept.At, kept.Again, kept.NoBench, true
+}
+
+// settle joins the command line with beagle.yaml, and checks both. What a campaign began with holds
+// the file's settings already.
+func (o *campaignRun) settle(f *flagSet) error {
+	if !o.kept {
+		if err := o.takeFile(f, &o.models); err != nil {
+			return err
+		}
 	}
 	if err := o.checkTogether(); err != nil {
 		return err
@@ -179,7 +241,7 @@ func (o *campaignFlags) settle(f *flagSet, models *modelOptions) error {
 	if err := o.spots.check(f); err != nil {
 		return err
 	}
-	if err := models.settle(&o.spec.Models); err != nil {
+	if err := o.settleModels(f); err != nil {
 		return err
 	}
 	// Check the spec of the searches now, with the name of any target.
@@ -190,7 +252,18 @@ func (o *campaignFlags) settle(f *flagSet, models *modelOptions) error {
 		return err
 	}
 	o.spec.Models = spec.Models
-	return models.started(&o.spec.Models)
+	return o.models.started(&o.spec.Models)
+}
+
+// settleModels reads the models and their budget. Kept models stay until others are named.
+func (o *campaignRun) settleModels(f *flagSet) error {
+	if o.kept && len(o.spec.Models.Ask) > 0 && !f.given("model") && !f.given("agent") {
+		if f.given("budget-usd") {
+			o.spec.Models.Caps.Money = llm.MicrosOf(o.models.dollars)
+		}
+		return nil
+	}
+	return o.models.settle(&o.spec.Models)
 }
 
 // takeFile takes the settings of beagle.yaml that no flag gives.
@@ -258,7 +331,7 @@ func (o *campaignFlags) checkTogether() error {
 }
 
 // begin plans a new campaign.
-func (o *campaignRun) begin(ctx context.Context, f *flagSet, sources []string) error {
+func (o *campaignRun) begin(ctx context.Context, sources []string) error {
 	job, err := o.spots.job(sources, o.std)
 	if err != nil {
 		return err
@@ -313,6 +386,9 @@ func (o *campaignRun) begin(ctx context.Context, f *flagSet, sources []string) e
 		s.Campaign.Notes = append(s.Campaign.Notes, fmt.Sprintf("no function of the checkout has %.2f %% of the time "+
 			"or more", 100*t.Least))
 	}
+	if err := o.work().Keep(o.order()); err != nil {
+		return err
+	}
 	return o.save()
 }
 
@@ -334,18 +410,11 @@ func (o *campaignRun) save() error {
 	return campaigns.Base{Store: o.store, ID: o.state.Campaign.ID}.Save(o.state)
 }
 
-// load takes up a campaign that was stopped.
-func (o *campaignRun) load(f *flagSet, sources []string) error {
-	if len(sources) > 0 {
-		return &beagle.UsageError{
-			What:   "--resume with a SOURCE",
-			Remedy: "a campaign keeps the profile that it began with",
-		}
-	}
-	// Find the campaign by the start of its ID.
+// find finds the campaign of --resume by the start of its ID.
+func (o *campaignRun) find() (b campaigns.Base, err error) {
 	names, err := filepath.Glob(campaigns.Base{Store: o.store, ID: "*"}.Path())
 	if err != nil {
-		return err
+		return b, err
 	}
 	var found []string
 	for _, name := range names {
@@ -355,15 +424,17 @@ func (o *campaignRun) load(f *flagSet, sources []string) error {
 		}
 	}
 	if len(found) != 1 {
-		return &beagle.UsageError{
+		return b, &beagle.UsageError{
 			What:   fmt.Sprintf("%d campaigns begin with %q", len(found), o.resume),
 			Remedy: "the campaigns of this machine are in " + filepath.Join(o.store.Dir(), "campaigns"),
 		}
 	}
-	b := campaigns.Base{Store: o.store, ID: strings.TrimSuffix(filepath.Base(found[0]), ".json")}
-	if o.state, err = b.Load(); err != nil {
-		return err
-	}
+	return campaigns.Base{Store: o.store, ID: strings.TrimSuffix(filepath.Base(found[0]), ".json")}, nil
+}
+
+// load takes up a campaign that was stopped.
+func (o *campaignRun) load(f *flagSet) error {
+	b := campaigns.Base{Store: o.store, ID: o.state.Campaign.ID}
 	switch at, placed, err := b.Placed(); {
 	case err != nil:
 		return err
@@ -379,7 +450,6 @@ func (o *campaignRun) load(f *flagSet, sources []string) error {
 	}
 	// Go on here, with a larger budget if the flags give one.
 	o.state.Again()
-	o.spec.Dir, o.spots.dir = o.state.Dir, o.state.Dir
 	if o.processor > 0 {
 		o.state.Campaign.Budget.ProcessorSeconds = o.processor.Seconds()
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"io"
+	"reflect"
 	"testing"
 
 	"github.com/beagle-go/beagle"
@@ -11,6 +12,7 @@ import (
 	"github.com/beagle-go/beagle/internal/flow/campaigns"
 	"github.com/beagle-go/beagle/internal/flow/fleet"
 	"github.com/beagle-go/beagle/internal/store"
+	"github.com/beagle-go/beagle/mutate/llm"
 )
 
 // TestResumeBudget: a budget that is given with --resume takes the place of the old one, which
@@ -26,16 +28,18 @@ func TestResumeBudget(t *testing.T) {
 		t.Fatal(err)
 	}
 	resume := func(at fleet.Server, args ...string) (float64, error) {
-		o := &campaignRun{campaignFlags: campaignFlags{spec: flow.Defaults(), resume: "c1", server: at}, store: s}
-		models, f := modelOptions{}, campaignCommand.flags(stdio{io.Discard, io.Discard})
-		models.flags(f, &o.spec.Models)
-		if err := f.Parse(append(args, "--model", "test@http://127.0.0.1:1/v1")); err != nil {
+		std := stdio{io.Discard, io.Discard}
+		args = append(args, "--resume", "c1", "--model", "test@http://127.0.0.1:1/v1")
+		first := &campaignRun{campaignFlags: campaignFlags{resume: "c1"}, std: std, store: s}
+		o, f, err := first.reread(campaignCommand, args, nil)
+		if err != nil {
 			t.Fatal(err)
 		}
-		if err := models.settle(&o.spec.Models); err != nil {
+		o.server = at
+		if err := o.settleModels(f); err != nil {
 			t.Fatal(err)
 		}
-		err := o.load(f, nil)
+		err = o.load(f)
 		return o.state.Campaign.Budget.Dollars, err
 	}
 	if got, err := resume(fleet.Server{}, "--budget-usd", "5"); err != nil || got != 5 {
@@ -54,6 +58,61 @@ func TestResumeBudget(t *testing.T) {
 	}
 	if _, err := resume(at); err != nil {
 		t.Errorf("in a workflow, not given: %v", err)
+	}
+}
+
+// TestResumeKeepsSettings: a campaign that is taken up from another directory searches as it began.
+// A flag that is given again changes its own setting alone.
+func TestResumeKeepsSettings(t *testing.T) {
+	s, err := store.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	std := stdio{io.Discard, io.Discard}
+	settled := func(o *campaignRun, f *flagSet) *campaignRun {
+		t.Helper()
+		o.store = s
+		if err := o.settle(f); err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	// Begin with settings that differ from all defaults.
+	inputs := t.TempDir()
+	o, f, _, err := readCampaign(campaignCommand, []string{"--candidates", "12", "--measure", "5s", "--rules", "lift",
+		"--across", "--evidence", "inplace", "--inputs", inputs, "--no-bench", "--again", "--score", "allocs",
+		"--model", "test@http://127.0.0.1:1/v1", "--budget-usd", "2", "cpu.pprof"}, std, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o = settled(o, f)
+	o.state = &campaign.State{Dir: t.TempDir(), Campaign: beagle.Campaign{ID: "c1"}}
+	if err := errors.Join(o.work().Keep(o.order()), o.save()); err != nil {
+		t.Fatal(err)
+	}
+	// Go on.
+	resume := func(args ...string) campaigns.Order {
+		t.Helper()
+		args = append(args, "--resume", "c1")
+		first, _, _, err := readCampaign(campaignCommand, args, std, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first.store = s
+		again, f, err := first.reread(campaignCommand, args, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return settled(again, f).order()
+	}
+	want := o.order()
+	want.Spec.Dir = o.state.Dir
+	if got := resume(); !reflect.DeepEqual(got, want) {
+		t.Errorf("resumed:\n%+v\nwant\n%+v", got, want)
+	}
+	want.Spec.Candidates, want.Spec.Models.Caps.Money = 20, llm.MicrosOf(5)
+	if got := resume("--candidates", "20", "--budget-usd", "5"); !reflect.DeepEqual(got, want) {
+		t.Errorf("resumed with other settings:\n%+v\nwant\n%+v", got, want)
 	}
 }
 

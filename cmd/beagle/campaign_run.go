@@ -54,8 +54,8 @@ func (o *campaignRun) work() campaigns.Work {
 }
 
 func (o *campaignRun) order() campaigns.Order {
-	return campaigns.Order{Spec: o.spec, Evidence: o.evidence, Inputs: o.inputs, Files: o.files, Again: o.again,
-		NoBench: o.noBench}
+	return campaigns.Order{Spec: o.spec, Evidence: o.evidence, Inputs: o.inputs, Files: o.files, At: o.at,
+		Again: o.again, NoBench: o.noBench}
 }
 
 // capture records calls of a target at the probes of --at.
@@ -78,6 +78,9 @@ func (o *campaignRun) carry(ctx context.Context) (int, error) {
 		}
 		defer lock.Unlock()
 		l := &campaigns.Local{Work: o.work(), State: o.state, Used: o.used}
+		if err := l.Keep(l.Order); err != nil { // flags may have changed it
+			return exitNo, err
+		}
 		err = l.Carry(ctx)
 	}
 	if ferr := o.report(); ferr != nil && err == nil {

@@ -25,6 +25,7 @@ type Order struct {
 	Evidence string            `json:"evidence"`         // of targets without recorded calls
 	Inputs   string            `json:"inputs,omitempty"` // directory of recorded calls
 	Files    map[string]string `json:"files,omitempty"`  // inputs by target
+	At       string            `json:"at,omitempty"`     // probes that capture calls of each target
 	Again    bool              `json:"again,omitempty"`  // also what was tried without success
 	NoBench  bool              `json:"no_bench,omitempty"`
 }
