@@ -40,7 +40,8 @@ Examples:
   beagle bench --bench BenchmarkNormalize --profile cpu.pprof ./tags.Normalize
 
 Exit status:
-  0    written; with --profile: and as alike as asked for
+  0    written; with --profile: and as alike as asked for, by the estimate. Few samples
+       make it uncertain: the output says how many would show it ("shown" in JSON)
   1    written, and not as alike
   2    bad input
   130  interrupted`,
