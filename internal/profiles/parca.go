@@ -17,37 +17,73 @@ import (
 	"github.com/beagle-go/beagle/internal/hotspots"
 )
 
-// parcaCPU is the type of CPU profiles that Parca scrapes from Go services.
-const parcaCPU = "process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta"
+// parcaTypes are the profile types of Go services that Parca scrapes, by kind. All are deltas: sums
+// over a window. By default Parca takes deltas of processor time alone and scrapes the others as
+// sums since the start of the process, of which the sum over a window says nothing. A service's
+// scrape configuration has them with "delta: true".
+var parcaTypes = []struct{ kind, id string }{
+	{hotspots.CPU, "process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta"},
+	{hotspots.Alloc, "memory:alloc_space:bytes:space:bytes:delta"},
+	{hotspots.Mutex, "mutex:delay:nanoseconds:contentions:count:delta"},
+	{hotspots.Block, "block:delay:nanoseconds:contentions:count:delta"},
+}
 
-// parca asks a Parca server for the merged profile of a service. It speaks
+// parca asks a Parca server for the merged profiles of a service. It speaks
 // gRPC-Web, as Parca's own pages do: servers answer it on their usual port,
-// under any path.
+// under any path. A query that names a type asks for that one alone.
 func parca(ctx context.Context, address string, o Options) ([]*hotspots.Profile, error) {
 	q, err := storeSource(address, "job", o)
 	if err != nil {
 		return nil, err
 	}
-	if strings.HasPrefix(q.selector, "{") {
-		q.selector = parcaCPU + q.selector
-	}
 	s := &parcaServer{q, o}
-	all, err := q.slices(ctx, s.merged)
-	if err != nil {
-		return nil, err
-	}
-	if len(all) == 0 {
-		return nil, &beagle.UsageError{
-			What: fmt.Sprintf("%s has no profiles of %s from %s until %s", q.base.Redacted(), q.selector,
-				q.from.UTC().Format(time.RFC3339), q.to.UTC().Format(time.RFC3339)),
-			Remedy: "check the labels and the window; the agent's profiles are of another type: " +
-				"query=parca_agent:samples:count:cpu:nanoseconds:delta{comm=\"NAME\"}",
+	if !strings.HasPrefix(q.selector, "{") {
+		all, err := q.slices(ctx, s.merged)
+		if err == nil && len(all) == 0 {
+			err = s.nothing()
 		}
+		return s.grouped(all), err
 	}
+	var all []*hotspots.Profile
+	labels := q.selector
+	for _, t := range parcaTypes {
+		q.selector = t.id + labels
+		found, err := q.slices(ctx, s.merged)
+		if err != nil && t.kind != hotspots.CPU && ctx.Err() == nil {
+			o.Warn(fmt.Sprintf("no %s profile: %s", t.kind, firstLine(err)))
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if t.kind == hotspots.CPU && len(found) == 0 {
+			return nil, s.nothing()
+		}
+		for _, p := range found {
+			p.Kind = t.kind // of block and mutex profiles the store knows which
+		}
+		all = append(all, found...)
+	}
+	q.selector = labels
+	return s.grouped(all), nil
+}
+
+// grouped marks profiles as of one source.
+func (s *parcaServer) grouped(all []*hotspots.Profile) []*hotspots.Profile {
 	for _, p := range all {
-		p.Group = q.base.Host + " " + q.selector
+		p.Group = s.base.Host + " " + s.selector
 	}
-	return all, nil
+	return all
+}
+
+// nothing says that the store has no profiles of the query.
+func (s *parcaServer) nothing() error {
+	return &beagle.UsageError{
+		What: fmt.Sprintf("%s has no profiles of %s from %s until %s", s.base.Redacted(), s.selector,
+			s.from.UTC().Format(time.RFC3339), s.to.UTC().Format(time.RFC3339)),
+		Remedy: "check the labels and the window; the agent's profiles are of another type: " +
+			"query=parca_agent:samples:count:cpu:nanoseconds:delta{comm=\"NAME\"}",
+	}
 }
 
 type parcaServer struct {

@@ -43,6 +43,10 @@ func parcaServes(t *testing.T, profile []byte, asked *[]string, trailer string) 
 		}
 		*asked = append(*asked, string(query)+" "+time.Unix(int64(seconds), 0).UTC().Format(time.RFC3339))
 		w.Header().Set("Content-Type", "application/grpc-web+proto")
+		if strings.HasPrefix(string(query), "memory:") || strings.HasPrefix(string(query), "block:") {
+			w.Write(frame(0x80, []byte("grpc-status: 5\r\ngrpc-message: could not find profile\r\n")))
+			return // the store has none of these kinds
+		}
 		if profile != nil {
 			w.Write(frame(0, protowire.AppendBytes(protowire.AppendTag(nil, 6, protowire.BytesType), profile)))
 		}
@@ -55,13 +59,27 @@ func parcaServes(t *testing.T, profile []byte, asked *[]string, trailer string) 
 func TestParca(t *testing.T) {
 	var asked []string
 	s := parcaServes(t, planted(t, "cpu", noon, "360000 ex.com/s.F@/f.go:1"), &asked, "grpc-status: 0\r\n")
-	o := Options{Now: func() time.Time { return noon.Add(2 * time.Hour) }}
+	o := Options{Now: func() time.Time { return noon.Add(2 * time.Hour) }, Warn: func(text string) { t.Error(text) }}
 	all, err := Read(t.Context(), []string{"parca+" + s.URL + "/prefix?service=intake&from=now-2h"}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := parcaCPU + `{job="intake"} 2026-11-02T12:00:00Z`; len(asked) != 2 || asked[0] != want {
-		t.Errorf("asked %q, want two, the first %q", asked, want)
+	// Each kind is asked for in each of two hours. The store has processor time and mutexes.
+	if want := parcaTypes[0].id + `{job="intake"} 2026-11-02T12:00:00Z`; len(asked) != 8 || asked[0] != want {
+		t.Errorf("asked %q, want eight, the first %q", asked, want)
+	}
+	if len(all) != 4 || all[1].Kind != hotspots.CPU || all[2].Kind != hotspots.Mutex || all[0].Group != all[3].Group {
+		t.Errorf("%d profiles, want two of processor time and two of mutexes, of one group", len(all))
+	}
+	asked = nil
+	typed := "parca+" + s.URL + `/prefix?query=parca_agent:samples{comm="s"}&from=now-1h`
+	all, err = Read(t.Context(), []string{typed}, o)
+	if err != nil || len(all) != 1 || len(asked) != 1 {
+		t.Fatalf("a query that names a type: %d profiles, %v, asked %q", len(all), err, asked)
+	}
+	all, err = Read(t.Context(), []string{"parca+" + s.URL + "/prefix?service=intake&from=now-2h"}, o)
+	if err != nil {
+		t.Fatal(err)
 	}
 	h, err := hotspots.Rank(all, hotspots.Options{Checkout: &hotspots.Checkout{Module: "ex.com/s"}})
 	if err != nil || h.Cores != 1 || len(h.Hotspots.Hotspots) != 1 {
