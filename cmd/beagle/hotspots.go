@@ -75,7 +75,9 @@ func (h *hotspotFlags) add(f *flagSet) {
 	f.StringVar(&h.price, "price", "", "what an hour of one core costs: `0.04`, 0.04EUR, or a family such as aws/c7g")
 	f.StringVar(&h.why, "why", "", "say why `FUNC` is or is not among the hot spots")
 	f.StringVar(&h.diff, "diff", "", "say what moved since the profile or directory `OLD`")
-	f.StringVar(&h.calls, "calls", "", "`file` with calls a second of the whole service: lines of TARGET NUMBER")
+	f.StringVar(&h.calls, "calls", "",
+		"`file` with calls a second of the whole service: lines of TARGET NUMBER, or what capture status --json "+
+			"prints; 40@FILE: each process in it stands for 40")
 	f.StringVar(&h.binary, "binary", "",
 		"the `program` built from the checkout, to compare its build ID with the profiles'")
 	f.StringVar(&h.save, "save", "", "write the profiles that were read into this `directory`, a SOURCE for later")
@@ -287,47 +289,6 @@ func (j *hotspotJob) compare(ctx context.Context, t *hotspots.Table) error {
 	}
 	t.Diff = t.Compare(old)
 	return nil
-}
-
-// readCalls reads how often functions are called: lines of a target and the
-// calls a second of the whole service.
-func readCalls(file string) (map[string]float64, error) {
-	if file == "" {
-		return nil, nil
-	}
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return nil, &beagle.UsageError{
-			What:   "--calls: " + err.Error(),
-			Remedy: "give a file with lines of TARGET CALLS-A-SECOND",
-		}
-	}
-	calls := map[string]float64{}
-	line := 0
-	// Read one function a line, and skip comments.
-	for text := range strings.Lines(string(data)) {
-		line++
-		words := strings.Fields(text)
-		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
-			continue
-		}
-		// Refuse what is no number of calls.
-		n := -1.0
-		if len(words) == 2 {
-			if v, err := strconv.ParseFloat(words[1], 64); err == nil {
-				n = v
-			}
-		}
-		if !(n >= 0 && n < 1e15) {
-			return nil, &beagle.UsageError{
-				What: fmt.Sprintf("%s:%d: %q is not a target and calls a second", file, line,
-					strings.TrimSpace(text)),
-				Remedy: "write example.com/service/tags.Normalize 125000",
-			}
-		}
-		calls[words[0]] = n
-	}
-	return calls, nil
 }
 
 // writeFlame writes the flame graph of the ranking.
