@@ -61,8 +61,8 @@ func (r *Reader) printed(head string, t *syntax.Text, rest int) (string, bool) {
 	return b.String(), true
 }
 
-// onlyLines reports whether a text between declarations is white space with at least so many line
-// breaks, the last of them at its end.
+// onlyLines reports whether a text between declarations is white space that ends with a line break
+// and has at least the given number of them.
 func onlyLines(gap string, breaks int) bool {
 	return strings.TrimSpace(gap) == "" && strings.HasSuffix(gap, "\n") && strings.Count(gap, "\n") >= breaks
 }

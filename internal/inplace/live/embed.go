@@ -8,7 +8,8 @@ import (
 	"github.com/beagle-go/beagle/internal/rt"
 )
 
-// The patterns leave out the tests, and any other name that ends in st.go.
+// source holds the text of this package. The patterns leave out the tests, and any other name that
+// ends in st.go.
 //
 //go:embed *[^t].go *[^s]t.go
 var source embed.FS
