@@ -6,6 +6,8 @@ import (
 	"go/token"
 	"strings"
 	"unicode"
+
+	"github.com/beagle-go/beagle/internal/source"
 )
 
 // Weights of the parts that a reader must take in, in lines. A helper costs more than its lines,
@@ -18,15 +20,28 @@ const (
 	perBadName = 2
 )
 
-// reading returns the effort to read a version: its lines without comments, and a weight for each
-// helper, table, number and name of the package. Of versions about as fast, the one with the
-// least effort wins.
+// reading returns the effort to read a version. Of versions about as fast, the one with the least
+// effort wins.
 func reading(src string) int {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, "", src, parser.SkipObjectResolution)
 	if err != nil {
 		return len(src)
 	}
+	return effort(fset, f, src)
+}
+
+// readingOf is reading for a version of a unit, which the unit has often read already.
+func readingOf(u *source.Unit, src string) int {
+	if f, problem := u.Reader.Parse(src); problem == nil {
+		return effort(f.Fset, f.AST, src)
+	}
+	return reading(src)
+}
+
+// effort returns the lines of a file without comments, and a weight for each helper, table, number
+// and name of the package.
+func effort(fset *token.FileSet, f *ast.File, src string) int {
 	// Add up lines, tables, names and long numbers.
 	sum, functions := 0.0, 0
 	for _, d := range f.Decls {

@@ -118,7 +118,7 @@ func (rw *rewriter) putChains(out []Proposed, chains [][]beagle.Candidate) error
 			return err
 		}
 		out[i].Candidate, out[i].Steps, out[i].Private = c.ID, c.Steps, rw.inputs.private(c)
-		out[i].Reading = reading(c.Source)
+		out[i].Reading = readingOf(rw.unit, c.Source)
 		return nil
 	})
 }

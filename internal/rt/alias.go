@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"sort"
 	"unsafe"
 )
 
@@ -150,15 +151,26 @@ func (s *scanner) elems(c *coder, base unsafe.Pointer, n int) {
 	s.depth--
 }
 
+// byAddress sorts regions by their addresses, and larger ones first, so that overlapping ones are
+// neighbours.
+type byAddress []region
+
+func (l byAddress) Len() int      { return len(l) }
+func (l byAddress) Swap(i, j int) { l[i], l[j] = l[j], l[i] }
+
+func (l byAddress) Less(i, j int) bool {
+	if l[i].lo != l[j].lo {
+		return l[i].lo < l[j].lo
+	}
+	return l[i].hi > l[j].hi
+}
+
 // findRoots lists the groups of regions that share memory, by address.
 func (s *scanner) findRoots(roots []root) ([]root, error) {
 	if s.full {
 		return roots, fmt.Errorf("it refers to more than %d pieces of memory", maxRegions)
 	}
-	// Sort by address, and larger regions first, so that overlapping ones are neighbours.
-	slices.SortFunc(s.regions, func(a, b region) int {
-		return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(b.hi, a.hi))
-	})
+	sort.Sort(byAddress(s.regions))
 	for i := 0; i < len(s.regions); {
 		j, hi := i+1, s.regions[i].hi
 		for j < len(s.regions) && s.regions[j].lo < hi {

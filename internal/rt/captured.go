@@ -25,7 +25,7 @@ func LoadCaptured(dir string) (*Captured, error) {
 	if err != nil {
 		return nil, err
 	}
-	sort.Strings(files)
+	sortTexts(files)
 	out := &Captured{}
 	at := map[string]int{}
 	for _, f := range files {

@@ -1,11 +1,11 @@
 package rt
 
 import (
-	"cmp"
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"reflect"
-	"slices"
+	"sort"
 	"unsafe"
 )
 
@@ -106,17 +106,32 @@ func sortedEntries(c *coder, m reflect.Value, limit Limit, snapshot bool) []mapE
 		}
 		list = append(list, x)
 	}
-	slices.SortFunc(list, func(a, b mapEntry) int {
-		if kind == reflect.String {
-			return cmp.Compare(*(*string)(a.key), *(*string)(b.key))
-		}
-		// Keys like NaN may occur twice, and then the elements decide.
-		if d := slices.Compare(a.order, b.order); d != 0 {
-			return d
-		}
-		return slices.Compare(orderKey(c.elem, a.val, limit, snapshot), orderKey(c.elem, b.val, limit, snapshot))
-	})
+	sort.Sort(&mapOrder{list, c, limit, snapshot})
 	return list
+}
+
+// A mapOrder sorts the entries of a map: see sortedEntries.
+type mapOrder struct {
+	list     []mapEntry
+	c        *coder
+	limit    Limit
+	snapshot bool
+}
+
+func (o *mapOrder) Len() int      { return len(o.list) }
+func (o *mapOrder) Swap(i, j int) { o.list[i], o.list[j] = o.list[j], o.list[i] }
+
+func (o *mapOrder) Less(i, j int) bool {
+	a, b := &o.list[i], &o.list[j]
+	if a.kind == reflect.String {
+		return *(*string)(a.key) < *(*string)(b.key)
+	}
+	// Keys like NaN may occur twice, and then the elements decide.
+	if d := bytes.Compare(a.order, b.order); d != 0 {
+		return d < 0
+	}
+	elem := o.c.elem
+	return bytes.Compare(orderKey(elem, a.val, o.limit, o.snapshot), orderKey(elem, b.val, o.limit, o.snapshot)) < 0
 }
 
 // orderKey encodes a value on its own. Integers sort numerically, for people.

@@ -7,7 +7,6 @@ import (
 	"math"
 	"net/netip"
 	"reflect"
-	"slices"
 	"strings"
 	"time"
 	"unsafe"
@@ -57,7 +56,7 @@ func newMaker(own string, types map[string]reflect.Type) *maker {
 	for name := range types {
 		names = append(names, name)
 	}
-	slices.Sort(names[9:])
+	sortTexts(names[9:])
 	for _, n := range unique(names) {
 		g.types = append(g.types, lookupType(n, types))
 	}

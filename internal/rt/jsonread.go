@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -266,7 +265,7 @@ func unknownField(m map[string]any, s *Shape) string {
 			unknown = append(unknown, name)
 		}
 	}
-	slices.Sort(unknown)
+	sortTexts(unknown)
 	if len(unknown) == 0 {
 		return ""
 	}
@@ -335,7 +334,7 @@ func (r *jsonReader) mapping(tree any, s *Shape) (Value, error) {
 	for k := range m {
 		keys = append(keys, k)
 	}
-	slices.Sort(keys)
+	sortTexts(keys)
 	v := Value{Kind: KindMap}
 	for _, k := range keys {
 		key, err := r.in(fmt.Sprintf("[%q]", k), mapKey(k, s.Key), s.Key)

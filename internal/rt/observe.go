@@ -197,8 +197,8 @@ func (o *observer[A, R]) all(q *Observe) {
 			o.out.Stateful = append(o.out.Stateful, o.index[i])
 		}
 	}
-	slices.Sort(o.out.Unstable)
-	slices.Sort(o.out.Stateful)
+	sortInts(o.out.Unstable)
+	sortInts(o.out.Stateful)
 	if q.Steady {
 		o.tie()
 	}

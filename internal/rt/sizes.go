@@ -78,7 +78,7 @@ func (x *exhauster) sizesOf() []int {
 	for range 24 {
 		list = append(list, 301+rng.IntN(20_000))
 	}
-	slices.Sort(list)
+	sortInts(list)
 	return slices.DeleteFunc(slices.Compact(list), func(n int) bool { return n < 1 || n > largestText })
 }
 
@@ -91,7 +91,7 @@ func (x *exhauster) distances() []int {
 	for shift := 3; shift <= 16; shift++ {
 		list = append(list, 1<<shift-1, 1<<shift, 1<<shift+1)
 	}
-	slices.Sort(list)
+	sortInts(list)
 	return slices.DeleteFunc(slices.Compact(list), func(n int) bool { return n < 2 || n > 1<<17 })
 }
 

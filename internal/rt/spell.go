@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"reflect"
-	"sort"
 	"strconv"
 	"strings"
 )
@@ -95,7 +94,7 @@ func (w *speller) fields(v reflect.Value) (exprs, imports []string) {
 	for path := range w.imports {
 		imports = append(imports, path)
 	}
-	sort.Strings(imports)
+	sortTexts(imports)
 	return exprs, imports
 }
 
@@ -341,7 +340,7 @@ func (w *speller) elems(v reflect.Value, depth int) []string {
 		for it := v.MapRange(); it.Next(); {
 			list = append(list, w.copied(it.Key(), depth)+": "+w.copied(it.Value(), depth))
 		}
-		sort.Strings(list)
+		sortTexts(list)
 	default:
 		for i := 0; i < v.Len(); i++ {
 			list = append(list, w.expr(reachable(v.Index(i)), depth+1))

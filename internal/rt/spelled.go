@@ -2,7 +2,6 @@ package rt
 
 import (
 	"reflect"
-	"sort"
 	"strconv"
 )
 
@@ -50,7 +49,7 @@ func (h *Harness[A, R]) spell(q *Spell) (any, error) {
 	for path := range need {
 		out.Imports = append(out.Imports, path)
 	}
-	sort.Strings(out.Imports)
+	sortTexts(out.Imports)
 	return &out, nil
 }
 

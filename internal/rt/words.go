@@ -113,7 +113,7 @@ func (a *arguments) fill(i int, t reflect.Type, n, way int, rng *rand.Rand) {
 		picks[k] = rng.IntN(len(from))
 	}
 	if way == 4 {
-		slices.Sort(picks)
+		sortInts(picks)
 	}
 	for k := range n {
 		// A list without elements in place falls back to drawn ones, and so does a type that has no

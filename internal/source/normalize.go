@@ -2,10 +2,7 @@ package source
 
 import (
 	"cmp"
-	"fmt"
 	"go/ast"
-	"go/format"
-	"go/printer"
 	"go/token"
 	"regexp"
 	"slices"
@@ -45,11 +42,12 @@ func (r *Reader) Normalize(src string) (string, error) {
 	return r.Canonical(t)
 }
 
-// Canonical is Normalize for a caller that has parsed the source. It changes the tree.
+// Canonical is Normalize for a caller that has parsed the source. It may change the tree.
 func (r *Reader) Canonical(t *syntax.Text) (string, error) {
 	src, f, tok := t.Src, t.File, t.Fset.File(t.File.FileStart)
 	var b strings.Builder
 	header, last := src[:tok.Offset(f.Name.End())], tok.Offset(f.Name.End())
+	plain := header == "package "+f.Name.Name // and no comments stand between imports
 	b.WriteString(header + "\n")
 	if specs := r.wanted(f); len(specs) > 0 {
 		b.WriteString("\n" + importBlock(specs))
@@ -66,6 +64,7 @@ func (r *Reader) Canonical(t *syntax.Text) (string, error) {
 		// or canonical text would change, and be read again
 		if between := src[last:tok.Offset(start)]; strings.TrimSpace(between) != "" {
 			b.WriteString(between + "\n")
+			plain = false
 		}
 		last = end
 		if src[last:] != "" && src[last] == ';' {
@@ -73,33 +72,14 @@ func (r *Reader) Canonical(t *syntax.Text) (string, error) {
 		}
 		last += lineComment(src[last:])
 	}
+	if plain {
+		if text, ok := r.printed(b.String(), t, last); ok {
+			return text, nil
+		}
+	}
 	b.WriteString("\n" + strings.TrimLeft(src[last:], "\n"))
 	return formatted(b.String(), t)
 }
-
-// formatted formats a text as gofmt does. t saves parsing the text if both are the same; formatted
-// changes its tree. [format.Node] leaves its file alone: it prints a file with a group of imports,
-// parses that and prints it again.
-func formatted(text string, t *syntax.Text) (string, error) {
-	if text == t.Src {
-		ast.SortImports(t.Fset, t.File)
-		var b strings.Builder
-		err := gofmt.Fprint(&b, t.Fset, t.File)
-		return b.String(), err
-	}
-	out, err := format.Source([]byte(text))
-	if err != nil {
-		return "", fmt.Errorf("formatting: %w", err)
-	}
-	return string(out), nil
-}
-
-// gofmt prints as [format.Source] does.
-var gofmt = printer.Config{Mode: printer.UseSpaces | printer.TabIndent | normalizeNumbers, Tabwidth: 8}
-
-// normalizeNumbers writes numbers as 0xFF and 0o17, as go/format and cmd/gofmt
-// have it under the same name.
-const normalizeNumbers = 1 << 30
 
 // lineComment returns the length of a comment that ends the line at the start of s.
 func lineComment(s string) int {

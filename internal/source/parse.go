@@ -61,6 +61,7 @@ type Reader struct {
 
 	mu     sync.Mutex
 	parsed map[string]parseResult // by text
+	decls  map[string]string      // declarations as gofmt prints them, by text: see printed
 	latest *types.Info            // of the last text that is a candidate
 }
 

@@ -2,8 +2,8 @@ package watch
 
 import (
 	"math"
-	"slices"
 
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/special"
 )
 
@@ -58,7 +58,7 @@ func falseDiscoveryRates(p []float64) []float64 {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortFunc(order, func(i, j int) int {
+	inorder.By(order, func(i, j int) int {
 		switch {
 		case p[i] < p[j]:
 			return -1

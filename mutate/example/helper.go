@@ -87,7 +87,7 @@ func kitFiles() iter.Seq2[string, string] {
 			if err != nil {
 				panic(err)
 			}
-			if !strings.HasSuffix(name, "_test.go") && !yield(name, string(text)) {
+			if !yield(name, string(text)) {
 				return
 			}
 		}

@@ -109,13 +109,18 @@ func f3[A, B, C, R any](name string, f func(A, B, C) R, traits ...trait) { p3(na
 // p1 registers a function that has a value where ok says so. Panics are slow: ok names the cases
 // that are common. The loops over examples are written out for each number of arguments, since a
 // search spends its time there. They are compiled for each of a hundred combinations of types. So
-// they hold nothing else, and are not inlined into all that register.
+// they hold nothing else, ask for the next example at one place, and are not inlined into all that
+// register.
 //
 //go:noinline
 func p1[A, R any](name string, ok func(A) bool, f func(A) R, traits ...trait) {
 	register(name, f, traits, func(r *remaining, dst any, args []any) {
 		d, a := dst.([]R), args[0].([]A)
-		for i := r.next(); i < len(d); i = r.next() {
+		for {
+			i := r.next()
+			if i >= len(d) {
+				return
+			}
 			if ok == nil || ok(a[i]) {
 				d[i] = f(a[i])
 				r.defined |= 1 << i
@@ -128,7 +133,11 @@ func p1[A, R any](name string, ok func(A) bool, f func(A) R, traits ...trait) {
 func p2[A, B, R any](name string, ok func(A, B) bool, f func(A, B) R, traits ...trait) {
 	register(name, f, traits, func(r *remaining, dst any, args []any) {
 		d, a, b := dst.([]R), args[0].([]A), args[1].([]B)
-		for i := r.next(); i < len(d); i = r.next() {
+		for {
+			i := r.next()
+			if i >= len(d) {
+				return
+			}
 			if ok == nil || ok(a[i], b[i]) {
 				d[i] = f(a[i], b[i])
 				r.defined |= 1 << i
@@ -141,7 +150,11 @@ func p2[A, B, R any](name string, ok func(A, B) bool, f func(A, B) R, traits ...
 func p3[A, B, C, R any](name string, ok func(A, B, C) bool, f func(A, B, C) R, traits ...trait) {
 	register(name, f, traits, func(r *remaining, dst any, args []any) {
 		d, x, y, z := dst.([]R), args[0].([]A), args[1].([]B), args[2].([]C)
-		for i := r.next(); i < len(d); i = r.next() {
+		for {
+			i := r.next()
+			if i >= len(d) {
+				return
+			}
 			if ok == nil || ok(x[i], y[i], z[i]) {
 				d[i] = f(x[i], y[i], z[i])
 				r.defined |= 1 << i

@@ -59,16 +59,16 @@ type smtWriter struct {
 func (s *smtWriter) define(t *Term) {
 	switch t.Op {
 	case Var:
-		fmt.Fprintf(&s.out, "(declare-const %s %s)\n", s.names[t], sort(t.W))
+		fmt.Fprintf(&s.out, "(declare-const %s %s)\n", s.names[t], sortOf(t.W))
 	case Const:
 		s.names[t] = literal(t.W, t.Val)
 	default:
 		s.names[t] = fmt.Sprintf("t%d", t.id)
-		fmt.Fprintf(&s.out, "(define-fun %s () %s %s)\n", s.names[t], sort(t.W), s.text(t))
+		fmt.Fprintf(&s.out, "(define-fun %s () %s %s)\n", s.names[t], sortOf(t.W), s.text(t))
 	}
 }
 
-func sort(w int) string {
+func sortOf(w int) string {
 	if w == 1 {
 		return "Bool"
 	}

@@ -3,6 +3,7 @@ package term
 import (
 	"math/bits"
 	"slices"
+	"sort"
 )
 
 // A linear is a sum in the making, modulo two to the power of its width.
@@ -60,35 +61,37 @@ func (p *Pool) shifted(t *Term) (*Term, int) {
 	return p.Concat(append([]*Term{p.Const(last.W, 0)}, rest...)...), last.W
 }
 
+// byNumber sorts the parts of a sum by the numbers of their terms, so that equal sums are one term.
+type byNumber Term
+
+func (s *byNumber) Len() int           { return len(s.Args) }
+func (s *byNumber) Less(i, j int) bool { return s.Args[i].id < s.Args[j].id }
+
+func (s *byNumber) Swap(i, j int) {
+	s.Args[i], s.Args[j] = s.Args[j], s.Args[i]
+	s.Coef[i], s.Coef[j] = s.Coef[j], s.Coef[i]
+}
+
 // sum makes the term.
 func (p *Pool) sum(l *linear) *Term {
 	// Coefficients count modulo the width, and a term without one goes.
 	m := mask(l.w)
 	l.val &= m
-	type part struct {
-		t *Term
-		k uint64
-	}
-	var parts []part
+	s := &Term{Op: Sum, W: l.w, Val: l.val}
 	for i, t := range l.terms {
 		if k := l.coefs[i] & m; k != 0 {
-			parts = append(parts, part{t, k})
+			s.Args, s.Coef = append(s.Args, t), append(s.Coef, k)
 		}
 	}
-	// The order of terms is that of their numbers, so that equal sums are one term.
-	slices.SortFunc(parts, func(a, b part) int { return a.t.id - b.t.id })
+	sort.Sort((*byNumber)(s))
 	// Small sums are the terms that they are.
 	switch {
-	case len(parts) == 0:
+	case len(s.Args) == 0:
 		return p.Const(l.w, l.val)
-	case len(parts) == 1 && parts[0].k == 1 && l.val == 0:
-		return parts[0].t
-	case len(parts) == 1 && parts[0].k == m && l.val == m:
-		return p.Not(parts[0].t)
-	}
-	s := &Term{Op: Sum, W: l.w, Val: l.val}
-	for _, x := range parts {
-		s.Args, s.Coef = append(s.Args, x.t), append(s.Coef, x.k)
+	case len(s.Args) == 1 && s.Coef[0] == 1 && l.val == 0:
+		return s.Args[0]
+	case len(s.Args) == 1 && s.Coef[0] == m && l.val == m:
+		return p.Not(s.Args[0])
 	}
 	// Terms without a common bit are joined instead of added.
 	if t := p.disjoint(s); t != nil {
