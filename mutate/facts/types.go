@@ -85,3 +85,35 @@ func HoldsArray(t types.Type) bool {
 
 // ComparesSafely reports whether == of a type cannot panic, as it can for interfaces.
 func ComparesSafely(t types.Type) bool { return types.Comparable(t) && !mutate.HoldsInterface(t) }
+
+// SharesNoMemory reports whether values of a type share no memory with others, but the bytes of
+// strings.
+func SharesNoMemory(t types.Type) bool {
+	// Several results are as good as the least of them.
+	if tuple, ok := t.(*types.Tuple); ok {
+		for v := range tuple.Variables() {
+			if !SharesNoMemory(v.Type()) {
+				return false
+			}
+		}
+		return true
+	}
+	if t == nil {
+		return false
+	}
+	// Strings share their bytes, which nobody can change.
+	switch u := t.Underlying().(type) {
+	case *types.Basic:
+		return u.Kind() != types.UnsafePointer
+	case *types.Array:
+		return SharesNoMemory(u.Elem())
+	case *types.Struct:
+		for f := range u.Fields() {
+			if !SharesNoMemory(f.Type()) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}

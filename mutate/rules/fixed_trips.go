@@ -332,7 +332,7 @@ func (l *fixedLoop) repeats(p *mutate.Pass) bool {
 	}
 	// A break or continue has no loop to leave any more, and a jump has no single place to go to.
 	breaks, continues, ok := p.Branches(l.body)
-	if !ok || len(breaks) > 0 || len(continues) > 0 || jumpsAbout(p, p.FuncOf(l.stmt)) {
+	if !ok || len(breaks) > 0 || len(continues) > 0 || facts.HasGoto(p, p.FuncOf(l.stmt)) {
 		return false
 	}
 	// A closure or a deferred call sees a variable of its iteration, which no longer exists. The

@@ -80,7 +80,7 @@ func findPartKernel(p *mutate.Pass) []mutate.Site {
 				sites = l.add(p, sites, "clear", to)
 			}
 		} else if from := l.source(p, rhs); from != nil && types.Identical(from.elem, to.elem) &&
-			copiesAlike(p, to, from, list[:at]) {
+			copiesAlike(p, to, from, l.stmt) {
 			sites = l.add(p, sites, "copy", to, from)
 		}
 	}
@@ -243,10 +243,10 @@ func hasKernel(p *mutate.Pass, loop ast.Stmt) bool {
 	return clears || copies
 }
 
-// copiesAlike reports whether copy does what a loop does that begins with the first element, after
-// the statements before it. The loop may read an element that it has written where the source lies
-// in front of the target in the same memory.
-func copiesAlike(p *mutate.Pass, to, from *listPart, before []ast.Stmt) bool {
+// copiesAlike reports whether copy does what a loop does that begins with the first element. The
+// loop may read an element that it has written where the source lies in front of the target in the
+// same memory.
+func copiesAlike(p *mutate.Pass, to, from *listPart, loop ast.Stmt) bool {
 	// Two arrays are the same one or have no element in common.
 	_, target := p.Info.TypeOf(to.list).Underlying().(*types.Array)
 	_, source := p.Info.TypeOf(from.list).Underlying().(*types.Array)
@@ -259,43 +259,8 @@ func copiesAlike(p *mutate.Pass, to, from *listPart, before []ast.Stmt) bool {
 	if v != nil && w != nil && v != w && (arrays || facts.Apart(p, v, w) || facts.Apart(p, w, v)) {
 		return true
 	}
-	owned := facts.Owned.Of(p)
-	return isText(p.Info.TypeOf(from.list)) || !p.Same(to.list, from.list) &&
-		(owned[v] || owned[w] || justMade(p, v, before) || justMade(p, w, before))
-}
-
-// justMade reports whether the last statements of a list declared a variable with memory of its
-// own, and did not hand that on.
-func justMade(p *mutate.Pass, v *types.Var, before []ast.Stmt) bool {
-	d, ok := facts.Declared.Of(p)[v]
-	at := slices.Index(before, d.Stmt)
-	if !ok || at < 0 || jumpsAbout(p, p.FuncOf(d.Stmt)) {
-		return false
-	}
-	_, array := v.Type().Underlying().(*types.Array)
-	if !array && (d.Value == nil || !p.OwnMemory(nil, d.Value)) {
-		return false
-	}
-	for _, s := range before[at+1:] {
-		for _, id := range p.Uses(v, s) {
-			if !usesElements(p, id) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// usesElements reports whether a use of a list reads or writes elements, or asks for the length.
-func usesElements(p *mutate.Pass, id *ast.Ident) bool {
-	switch up := p.Parent(id).(type) {
-	case *ast.IndexExpr:
-		return up.X == ast.Expr(id) && facts.AddressTaking(p, id) == nil && facts.IsBasic(p.Info.TypeOf(up))
-	case *ast.CallExpr:
-		b, ok := p.Callee(up).(*types.Builtin)
-		return ok && slices.Contains([]string{"len", "cap", "copy", "clear"}, b.Name())
-	}
-	return false
+	own := func(v *types.Var) bool { return facts.Owns(p, v) || facts.OwnsUpTo(p, v, loop) }
+	return isText(p.Info.TypeOf(from.list)) || !p.Same(to.list, from.list) && (own(v) || own(w))
 }
 
 func isText(t types.Type) bool {

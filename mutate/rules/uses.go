@@ -241,15 +241,7 @@ func redefinesAny(p *mutate.Pass, n ast.Node, names ...string) bool {
 // jump over it.
 func canDeclare(p *mutate.Pass, s ast.Stmt) bool {
 	fn := p.FuncOf(s)
-	if fn == nil {
-		return false
-	}
-	for b := range mutate.Nodes[*ast.BranchStmt](p, fn) {
-		if b.Tok == token.GOTO {
-			return false
-		}
-	}
-	return true
+	return fn != nil && !facts.HasGoto(p, fn)
 }
 
 // isUnnamed reports whether no code can mention a parameter or a result.

@@ -46,7 +46,7 @@ func findWindow(p *mutate.Pass) []mutate.Site {
 	for list := range p.Lists() {
 		for i, s := range list {
 			// Jumps into or out of the list make it unknown what is reached.
-			if fn := p.FuncOf(s); fn == nil || !takesTime(p, s) || jumpsAbout(p, fn) || isLabelled(p, s) {
+			if fn := p.FuncOf(s); fn == nil || !takesTime(p, s) || facts.HasGoto(p, fn) || isLabelled(p, s) {
 				continue
 			}
 			// Each access that certainly happens may begin a window, unless it is in one already.
