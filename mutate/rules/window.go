@@ -157,7 +157,7 @@ func neighbourOf(p *mutate.Pass, ix *ast.IndexExpr) (neighbour, bool) {
 	// The list is a local variable that nobody else can change between two accesses.
 	v := p.Var(ix.X)
 	if v == nil || !facts.IsLocal(p, v) || facts.Captured.Of(p)[v] || !slicedOrString(v.Type()) ||
-		p.Info.Types[ix.Index].Value != nil || addressOf(p, ix) {
+		p.Info.Types[ix.Index].Value != nil || facts.AddressTaking(p, ix) != nil {
 		return neighbour{}, false
 	}
 	// Narrower types wrap around where the sum of the window would not.
