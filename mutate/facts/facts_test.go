@@ -326,6 +326,23 @@ func f() {
 	}
 }
 
+// TestIsZero: a value that an interface holds makes it another one than nil.
+func TestIsZero(t *testing.T) {
+	for code, want := range map[string]bool{
+		"var e = 0": true, "var e float64 = -0.0": true, "var e complex128 = 0i": true, `var e = ""`: true,
+		"var e complex64 = 1i - 1i": true, "var e = false": true, "var e []int = nil": true, "var e any = nil": true,
+		"var e = ([2]int{})": true, "var e = struct{ n int }{}": true,
+		"var e any = 0": false, "var e any = [2]int{}": false, "var e = []int{}": false, "var e = map[int]int{}": false,
+		"var e = 1": false, "var e = 1i": false, `var e = " "`: false, "var e = [2]int{0}": false, "var e = n": false,
+	} {
+		p := check(t, "func f(n int) { "+code+"; _ = e }")
+		v := variable(t, p, "e")
+		if got := IsZero(p, Declared.Of(p)[v].Value, v.Type()); got != want {
+			t.Errorf("%s: zero is %v", code, got)
+		}
+	}
+}
+
 // TestPointed: a method may keep the address of the variable that it is called with.
 func TestPointed(t *testing.T) {
 	p := check(t, `import "strings"

@@ -2,6 +2,7 @@ package facts
 
 import (
 	"go/ast"
+	"go/constant"
 	"go/parser"
 	"go/token"
 	"go/types"
@@ -114,6 +115,43 @@ func SharesNoMemory(t types.Type) bool {
 			}
 		}
 		return true
+	}
+	return false
+}
+
+// IsZero reports whether e is the zero value of a type. An interface is zero without a value of its
+// own only.
+func IsZero(p *mutate.Pass, e ast.Expr, t types.Type) bool {
+	e = ast.Unparen(e)
+	tv := p.Info.Types[e]
+	switch {
+	case tv.IsNil():
+		return true
+	case types.IsInterface(t):
+		return false
+	case tv.Value != nil:
+		return ZeroConstant(tv.Value)
+	}
+	lit, ok := e.(*ast.CompositeLit)
+	if !ok || len(lit.Elts) > 0 {
+		return false
+	}
+	switch tv.Type.Underlying().(type) {
+	case *types.Struct, *types.Array:
+		return true
+	}
+	return false
+}
+
+// ZeroConstant reports whether a constant is the zero value of its type.
+func ZeroConstant(v constant.Value) bool {
+	switch v.Kind() {
+	case constant.Bool:
+		return !constant.BoolVal(v)
+	case constant.String:
+		return constant.StringVal(v) == ""
+	case constant.Int, constant.Float, constant.Complex:
+		return constant.Sign(v) == 0
 	}
 	return false
 }

@@ -301,8 +301,7 @@ func fitsIn(c constant.Value, t types.Type) bool {
 // staysArray reports whether nothing changes an array while a loop runs over it, so that its
 // elements are those of the copy that the loop makes.
 func staysArray(p *mutate.Pass, v *types.Var, loop *ast.RangeStmt) bool {
-	// The loop runs over a copy. If no code changes the array, by an address or its name, the copies
-	// are the same.
+	// The loop runs over a copy. If no code changes the array, the copies are the same.
 	return !facts.Captured.Of(p)[v] && !p.Assigned(v, loop.Body) && !addressTaken(p, v, p.FuncOf(loop))
 }
 

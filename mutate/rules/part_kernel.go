@@ -2,7 +2,6 @@ package rules
 
 import (
 	"go/ast"
-	"go/constant"
 	"go/token"
 	"go/types"
 	"slices"
@@ -75,7 +74,7 @@ func findPartKernel(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		// The stored value is zero, or the element of another list.
-		if isZeroOf(p, rhs, to.elem) {
+		if facts.IsZero(p, rhs, to.elem) {
 			if p.GoAtLeast(21) && !l.clearsAll(p, to) {
 				sites = l.add(p, sites, "clear", to)
 			}
@@ -170,16 +169,14 @@ func (l *partLoop) partOf(p *mutate.Pass, list ast.Expr, offset place) *listPart
 
 // elementOf returns the type of the elements of a slice, an array, a pointer to one, or a text.
 func elementOf(t types.Type) types.Type {
-	if isPointer(t) {
-		t = t.Underlying().(*types.Pointer).Elem()
-		if _, array := t.Underlying().(*types.Array); !array {
-			return nil
-		}
-	}
 	if _, generic := t.(*types.TypeParam); generic {
 		return nil
 	}
 	switch u := t.Underlying().(type) {
+	case *types.Pointer:
+		if array, ok := pointee(t).Underlying().(*types.Array); ok {
+			return array.Elem()
+		}
 	case *types.Slice:
 		return u.Elem()
 	case *types.Array:
@@ -190,33 +187,6 @@ func elementOf(t types.Type) types.Type {
 		}
 	}
 	return nil
-}
-
-// isZeroOf reports whether e is the zero value of a type. An interface is zero without a value of
-// its own only.
-func isZeroOf(p *mutate.Pass, e ast.Expr, t types.Type) bool {
-	tv := p.Info.Types[e]
-	switch {
-	case tv.IsNil():
-		return true
-	case types.IsInterface(t):
-		return false
-	case tv.Value == nil:
-		lit, ok := e.(*ast.CompositeLit)
-		if !ok || len(lit.Elts) > 0 {
-			return false
-		}
-		switch tv.Type.Underlying().(type) {
-		case *types.Struct, *types.Array:
-			return true
-		}
-		return false
-	case tv.Value.Kind() == constant.Bool:
-		return !constant.BoolVal(tv.Value)
-	case tv.Value.Kind() == constant.String:
-		return constant.StringVal(tv.Value) == ""
-	}
-	return constant.Sign(tv.Value) == 0
 }
 
 // clearsAll reports whether a loop is `for i := range s { s[i] = 0 }`, which the compiler clears.
@@ -331,9 +301,7 @@ func keepsName(p *mutate.Pass, e ast.Expr, l *partLoop, elem types.Type) bool {
 // holdsAny reports whether a value of a type may have one of another type in it: a struct, or what
 // a pointer to one leads to.
 func holdsAny(t, inner types.Type) bool {
-	if isPointer(inner) {
-		inner = inner.Underlying().(*types.Pointer).Elem()
-	}
+	inner = pointee(inner)
 	// Pointers convert between types whose underlying types are the same.
 	if types.IdenticalIgnoreTags(t.Underlying(), inner.Underlying()) {
 		return true
@@ -411,10 +379,7 @@ func (l *partLoop) ends(p *mutate.Pass, parts []*listPart) bool {
 
 // arrayLength returns the length of an array, or of the one that a pointer leads to.
 func arrayLength(t types.Type) (int64, bool) {
-	if isPointer(t) {
-		t = t.Underlying().(*types.Pointer).Elem()
-	}
-	a, ok := t.Underlying().(*types.Array)
+	a, ok := pointee(t).Underlying().(*types.Array)
 	if !ok {
 		return 0, false
 	}
