@@ -49,7 +49,7 @@ var mayImport = map[string][]string{
 	"mutate/rules":               {"", "mutate", "mutate/example", "mutate/facts", "mutate/kit", "internal/symbol"},
 	"mutate/lift":                {"", "mutate", "internal/syntax"},
 	"mutate/rules/measure":       {"", "mutate", "mutate/rules"},
-	"internal/flow":              {"", "internal/companion", "internal/coder", "mutate", "mutate/lift", "mutate/rules", "internal/rt", "internal/source", "internal/sandbox", "internal/harness", "internal/corpus", "internal/bench", "internal/verify", "internal/store", "internal/evolve", "internal/scratch", "mutate/llm", "internal/inplace", "internal/syntax", "internal/audit"},
+	"internal/flow":              {"", "internal/companion", "internal/coder", "mutate", "mutate/lift", "mutate/rules", "internal/rt", "internal/source", "internal/sandbox", "internal/harness", "internal/corpus", "internal/bench", "internal/verify", "internal/store", "internal/evolve", "internal/scratch", "mutate/llm", "internal/gotool", "internal/inplace", "internal/syntax", "internal/audit"},
 	"internal/rollout":           {"", "internal/special"},
 	"internal/rollout/simulate":  {"internal/rollout"},
 	"internal/rollout/slo":       {"internal/watch"},
