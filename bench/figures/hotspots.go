@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/special"
 )
 
 // maxOff is the goal: how far the share of any hot spot in a short profile
@@ -111,7 +112,7 @@ func compareProfiles(short, long *beagle.Hotspots, seconds int) *section {
 		}
 	}
 	// Compute the counting error of a share of 50 %, the largest of all shares.
-	chance := 100 * 1.96 * math.Sqrt(0.25/max(short.Effective, 1)+0.25/max(long.Effective, 1))
+	chance := 100 * special.Normal95 * math.Sqrt(0.25/max(short.Effective, 1)+0.25/max(long.Effective, 1))
 	fmt.Fprintf(&text, "\nThe largest difference of %d hot spots is %.2f points (`%s`). Counting alone allows "+
 		"%.1f points at a share of 50 %%.\n",
 		rows, worst, worstAt, chance)

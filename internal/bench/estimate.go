@@ -18,9 +18,7 @@ type Estimate struct {
 }
 
 // Ratio returns the estimate with its 95 % interval.
-func (e Estimate) Ratio() beagle.Ratio { return interval(e.Log, z95*e.SE) }
-
-const z95 = 1.959964
+func (e Estimate) Ratio() beagle.Ratio { return interval(e.Log, special.Normal95*e.SE) }
 
 // interval makes a ratio of a log ratio and the half width of its interval.
 func interval(log, half float64) beagle.Ratio {
@@ -97,7 +95,7 @@ func few(df float64) float64 {
 	if !(df < 200) {
 		return 1
 	}
-	return studentQuantile(0.975, math.Round(max(df, 1))) / z95
+	return studentQuantile(0.975, math.Round(max(df, 1))) / special.Normal95
 }
 
 // weight returns the weight of a window.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/rt"
+	"github.com/beagle-go/beagle/internal/special"
 )
 
 // notSlower is the time ratio above which a version that is ranked by its counts alone counts as
@@ -33,7 +34,7 @@ func scored(s beagle.Score, t *rt.Timing, b, c int) Estimate {
 		return e
 	}
 	memory := s.Memory(costs(t, b), costs(t, c))
-	if s.Counts() && e.Log+z95*e.SE < math.Log(notSlower) && e.Log < memory {
+	if s.Counts() && e.Log+special.Normal95*e.SE < math.Log(notSlower) && e.Log < memory {
 		return e
 	}
 	e.Log, e.SE = s.Time*e.Log+memory, s.Time*e.SE

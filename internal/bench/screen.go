@@ -12,6 +12,7 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/rt"
+	"github.com/beagle-go/beagle/internal/special"
 )
 
 // Screening is successive halving: all variants share the first stage, the better half of them the
@@ -152,7 +153,7 @@ func surviving(ctx context.Context, run timeFunc, q *rt.Time, variants []int) (m
 // betterHalf keeps the half of the variants with the higher upper bounds: on
 // doubt a variant stays.
 func betterHalf(live []int, found map[int]Estimate) []int {
-	upper := func(v int) float64 { return found[v].Log + z95*found[v].SE }
+	upper := func(v int) float64 { return found[v].Log + special.Normal95*found[v].SE }
 	kept := slices.Clone(live)
 	inorder.By(kept, func(a, b int) int { return cmp.Compare(upper(b), upper(a)) })
 	return kept[:max((len(kept)+1)/2, min(2, len(kept)))]

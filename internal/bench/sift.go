@@ -8,6 +8,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/source"
+	"github.com/beagle-go/beagle/internal/special"
 )
 
 const (
@@ -183,7 +184,7 @@ func (m *confirmer) sifting(pairs [][2]int) *Sifting {
 func Over(a, b *beagle.Measurement) beagle.Ratio {
 	results := func(m *beagle.Measurement) (out []layoutResult) {
 		for _, l := range m.Layouts {
-			e := Estimate{Log: math.Log(l.Ratio.Point), SE: math.Log(l.Ratio.High/l.Ratio.Low) / (2 * z95)}
+			e := Estimate{Log: math.Log(l.Ratio.Point), SE: math.Log(l.Ratio.High/l.Ratio.Low) / (2 * special.Normal95)}
 			out = append(out, layoutResult{seed: l.Seed, est: e})
 		}
 		return out

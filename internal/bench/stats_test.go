@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/beagle-go/beagle/internal/rt"
+	"github.com/beagle-go/beagle/internal/special"
 )
 
 func near(t *testing.T, what string, got, want, tolerance float64) {
@@ -94,7 +95,7 @@ func TestCompareCoverageOfFew(t *testing.T) {
 		truth := math.Log(1.05)
 		for range runs {
 			if e := Compare(simulate(rng, loaded, windows, max(5, 3*windows), 0, -truth), 0,
-				1); math.Abs(e.Log-truth) <= z95*e.SE {
+				1); math.Abs(e.Log-truth) <= special.Normal95*e.SE {
 				covered++
 			}
 		}
@@ -118,10 +119,10 @@ func TestCompareCoverage(t *testing.T) {
 		truth := math.Log(1.05)
 		for range runs {
 			e := Compare(simulate(rng, c.noise, 4, 300, 0, -truth), 0, 1)
-			if math.Abs(e.Log-truth) <= z95*e.SE {
+			if math.Abs(e.Log-truth) <= special.Normal95*e.SE {
 				covered++
 			}
-			width += z95 * e.SE / runs
+			width += special.Normal95 * e.SE / runs
 		}
 		if share := float64(covered) / runs; share < 0.91 {
 			t.Errorf("%s: the 95 %% interval covers the truth in %.1f %%", c.name, 100*share)
@@ -138,7 +139,7 @@ func TestCompareFewVisits(t *testing.T) {
 	covered := 0
 	const runs = 400
 	for range runs {
-		if e := Compare(simulate(rng, loaded, 10, 30, 0, 0), 0, 1); math.Abs(e.Log) <= z95*e.SE {
+		if e := Compare(simulate(rng, loaded, 10, 30, 0, 0), 0, 1); math.Abs(e.Log) <= special.Normal95*e.SE {
 			covered++
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/inorder"
+	"github.com/beagle-go/beagle/internal/special"
 )
 
 const draws = 4000
@@ -76,7 +77,7 @@ func expected(t *beagle.CampaignTarget) beagle.Ratio {
 	}
 	var logs, vars [2]float64
 	for i, m := range []beagle.Ratio{*first, *again} {
-		logs[i], vars[i] = math.Log(m.Point), squared(math.Log(m.High/m.Low)/(2*z95))
+		logs[i], vars[i] = math.Log(m.Point), squared(math.Log(m.High/m.Low)/(2*special.Normal95))
 	}
 	between := max(0, (squared(logs[0]-logs[1])-vars[0]-vars[1])/2)
 	var sum, weights float64
@@ -84,12 +85,9 @@ func expected(t *beagle.CampaignTarget) beagle.Ratio {
 		w := 1 / max(vars[i]+between, 1e-12)
 		sum, weights = sum+w*logs[i], weights+w
 	}
-	mean, half := sum/weights, z95*math.Sqrt(1/weights+between)
+	mean, half := sum/weights, special.Normal95*math.Sqrt(1/weights+between)
 	return beagle.Ratio{Point: math.Exp(mean), Low: math.Exp(mean - half), High: math.Exp(mean + half)}
 }
-
-// z95 is the quantile of the normal distribution that a 95 % interval is made of.
-const z95 = 1.96
 
 func squared(x float64) float64 { return x * x }
 
@@ -106,7 +104,7 @@ func share(r *rand.Rand, p, samples float64) float64 {
 func gain(r *rand.Rand, w Won) float64 {
 	ratio := w.Ratio.Point
 	if w.Ratio.Low > 0 && w.Ratio.High > w.Ratio.Low {
-		sd := (math.Log(w.Ratio.High) - math.Log(w.Ratio.Low)) / (2 * z95)
+		sd := (math.Log(w.Ratio.High) - math.Log(w.Ratio.Low)) / (2 * special.Normal95)
 		ratio = math.Exp(math.Log(ratio) + sd*r.NormFloat64())
 	}
 	if ratio <= 0 {
@@ -121,7 +119,7 @@ func gain(r *rand.Rand, w Won) float64 {
 		}
 	}
 	if s := w.Similarity; s != nil {
-		sd := max(0, s.High-s.Low) / (2 * z95)
+		sd := max(0, s.High-s.Low) / (2 * special.Normal95)
 		unlike := min(1, max(0, 1-s.Estimate+sd*r.NormFloat64()))
 		// To either side alike, and never more than the whole share.
 		g += unlike * min(math.Abs(g), max(0, 1-g)) * (2*r.Float64() - 1)

@@ -1,6 +1,6 @@
 package capture
 
-import "math"
+import "github.com/beagle-go/beagle/internal/special"
 
 // A Share tells how often a condition held, of independent samples.
 type Share struct {
@@ -15,11 +15,9 @@ func shareOf(yes, n uint64) Share {
 	if n == 0 {
 		return Share{Share: 0.5, Low: 0, High: 1}
 	}
-	const z = 1.959963984540054
-	p, count := float64(yes)/float64(n), float64(n)
-	middle := (p + z*z/(2*count)) / (1 + z*z/count)
-	half := z / (1 + z*z/count) * math.Sqrt(p*(1-p)/count+z*z/(4*count*count))
-	s := Share{Share: p, Low: max(0, middle-half), High: min(1, middle+half)}
+	p := float64(yes) / float64(n)
+	low, high := special.Wilson(p, float64(n))
+	s := Share{Share: p, Low: max(0, low), High: min(1, high)}
 	if yes == 0 {
 		s.Low = 0
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/beagle-go/beagle/internal/inorder"
+	"github.com/beagle-go/beagle/internal/special"
 )
 
 // A fit estimates the gain of each mutator. It is a linear regression of the members' scores on
@@ -27,13 +28,10 @@ const (
 func weight(m *Member) float64 {
 	noise := 0.0
 	if m.Point > 0 && m.High > m.Point {
-		noise = math.Log(m.High/m.Point) / z95
+		noise = math.Log(m.High/m.Point) / special.Normal95
 	}
 	return 1 / (misfit*misfit + noise*noise)
 }
-
-// z95 is the quantile of the normal distribution that a 95 % interval is made of.
-const z95 = 1.96
 
 // sums holds the data of the regression, whatever the number of members: the weight of the members
 // that have two mutators together, and the weighted sum of the scores with each.

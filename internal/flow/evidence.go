@@ -136,8 +136,12 @@ func (e corpusEvidence) confirm(
 	if err != nil {
 		return nil, err
 	}
+	pgo, err := modulePGO(ctx, &e.lab.unit.Target)
+	if err != nil {
+		return nil, err
+	}
 	return bench.Confirm(ctx, e.lab.bench, e.lab.unit, cs, e.inputs.corpus(), tried, bench.Options{
-		Budget: budget, MinGain: e.spec.MinGain, Fresh: fresh, Told: told, PGO: modulePGO(&e.lab.unit.Target),
+		Budget: budget, MinGain: e.spec.MinGain, Fresh: fresh, Told: told, PGO: pgo,
 		Seed: e.spec.Seed, Score: e.spec.Score, Brief: e.lab.brief,
 	})
 }
@@ -145,8 +149,12 @@ func (e corpusEvidence) confirm(
 func (e corpusEvidence) sift(
 	ctx context.Context, cs []beagle.Candidate, pairs [][2]int, rounds int,
 ) (*bench.Sifting, error) {
+	pgo, err := modulePGO(ctx, &e.lab.unit.Target)
+	if err != nil {
+		return nil, err
+	}
 	return bench.Sift(ctx, e.lab.bench, e.lab.unit, cs, pairs, e.inputs.corpus(), bench.Options{
-		Budget: bench.SiftTime(len(cs)), Rounds: rounds, PGO: modulePGO(&e.lab.unit.Target),
+		Budget: bench.SiftTime(len(cs)), Rounds: rounds, PGO: pgo,
 		Seed: e.spec.Seed ^ siftSeed, Score: e.spec.Score, Brief: e.lab.brief,
 	})
 }

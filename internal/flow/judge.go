@@ -66,7 +66,7 @@ func (a *Activities) Judge(ctx context.Context, run string, f Field) (*Judged, e
 // field judges a field unless the store has the judgement.
 func (jd *judge) field(ctx context.Context, f Field) (*Judged, error) {
 	start := time.Now()
-	in, err := jd.meter.measuring("field", f, jd.spec.Fuzz, jd.spec.Strict, jd.spec.Fastest)
+	in, err := jd.meter.measuring(ctx, "field", f, jd.spec.Fuzz, jd.spec.Strict, jd.spec.Fastest)
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +155,7 @@ func (jd *judge) confirmed(ctx context.Context, f Field) (*confirmation, error) 
 	if err != nil || len(field) == 0 {
 		return &confirmation{}, err
 	}
-	in, err := jd.meter.measuring("confirmed", field, f.Tried)
+	in, err := jd.meter.measuring(ctx, "confirmed", field, f.Tried)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/bench"
+	"github.com/beagle-go/beagle/internal/gotool"
 )
 
 // A meter measures how fast versions are that behave as the original does.
@@ -35,8 +36,12 @@ func (m *meter) blind(ctx context.Context, c beagle.Candidate, seed uint64) (*be
 	if err != nil {
 		return nil, err
 	}
+	pgo, err := modulePGO(ctx, &m.unit.Target)
+	if err != nil {
+		return nil, err
+	}
 	ms, err := bench.Confirm(ctx, m.lab.bench, m.unit, []beagle.Candidate{c}, m.inputs.corpus(), 1, bench.Options{
-		Budget: m.spec.Measure, MinGain: m.spec.MinGain, Blind: true, PGO: modulePGO(&m.unit.Target), Seed: seed,
+		Budget: m.spec.Measure, MinGain: m.spec.MinGain, Blind: true, PGO: pgo, Seed: seed,
 		Fresh: fresh, Told: told, Score: m.spec.Score, Brief: m.lab.brief,
 	})
 	if err != nil {
@@ -47,10 +52,13 @@ func (m *meter) blind(ctx context.Context, c beagle.Candidate, seed uint64) (*be
 
 // measuring names a measurement in the store: its subject, its method, and the profile that it
 // builds on.
-func (m *meter) measuring(kind string, what ...any) (string, error) {
+func (m *meter) measuring(ctx context.Context, kind string, what ...any) (string, error) {
+	path, err := modulePGO(ctx, &m.unit.Target)
+	if err != nil {
+		return "", err
+	}
 	var profile []byte
-	if path := modulePGO(&m.unit.Target); path != "" {
-		var err error
+	if path != "" {
 		if profile, err = os.ReadFile(path); err != nil {
 			return "", fmt.Errorf("reading the module's profile: %w; mend it or take it away", err)
 		}
@@ -62,13 +70,17 @@ func (m *meter) measuring(kind string, what ...any) (string, error) {
 // modulePGO returns the profile that production builds use, or "". GOFLAGS may name one, or switch
 // it off. Otherwise go build takes it from the directory of the main package: of several in the
 // module, the one nearest to the target counts.
-func modulePGO(t *beagle.Target) string {
-	switch flag := pgoFlag(os.Getenv("GOFLAGS")); flag {
-	case "", "auto":
-	case "off":
-		return ""
-	default:
-		return flag
+func modulePGO(ctx context.Context, t *beagle.Target) (string, error) {
+	tools, err := gotool.Find(ctx, t)
+	if err != nil {
+		return "", err
+	}
+	flag, err := tools.Flag("pgo")
+	switch {
+	case err != nil || flag == "off":
+		return "", err
+	case flag != "" && flag != "auto":
+		return filepath.Abs(flag)
 	}
 	var found []string
 	filepath.WalkDir(t.Dir, func(path string, d fs.DirEntry, err error) error {
@@ -85,27 +97,12 @@ func modulePGO(t *beagle.Target) string {
 		return nil
 	})
 	if len(found) == 0 {
-		return ""
+		return "", nil
 	}
 	shared := func(path string) int { return len(commonPrefix(path, t.PkgDir)) }
-	return slices.MaxFunc(found, func(a, b string) int { return cmp.Or(shared(a)-shared(b), len(b)-len(a)) })
-}
-
-// pgoFlag returns the value of -pgo among the flags of GOFLAGS, of which the last counts. A file's
-// path becomes absolute.
-func pgoFlag(flags string) (value string) {
-	for _, flag := range strings.Fields(flags) {
-		if v, ok := strings.CutPrefix(strings.TrimLeft(flag, "-"), "pgo="); ok {
-			value = v
-		}
-	}
-	if value == "" || value == "auto" || value == "off" {
-		return value
-	}
-	if abs, err := filepath.Abs(value); err == nil {
-		return abs
-	}
-	return value
+	return slices.MaxFunc(found, func(a, b string) int {
+		return cmp.Or(shared(a)-shared(b), len(b)-len(a))
+	}), nil
 }
 
 func commonPrefix(a, b string) string {

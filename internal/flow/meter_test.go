@@ -27,18 +27,29 @@ func TestModulePGO(t *testing.T) {
 	t.Chdir(dir)
 	target := &beagle.Target{Dir: dir, PkgDir: pkg}
 	for flags, want := range map[string]string{
-		"":                          near,
-		"-mod=mod":                  near,
-		"-pgo=auto":                 near,
-		"-pgo=off":                  "",
-		"-mod=mod --pgo=off":        "",
-		"-pgo=off -pgo=auto":        near,
-		"-pgo=other.pgo -trimpath":  filepath.Join(dir, "other.pgo"),
-		"-pgo=" + dir + "/deep.pgo": filepath.Join(dir, "deep.pgo"),
+		"":                           near,
+		"-mod=mod":                   near,
+		"-pgo=auto":                  near,
+		"-pgo=off":                   "",
+		"-mod=mod --pgo=off":         "",
+		"-pgo=off -pgo=auto":         near,
+		"-pgo=other.pgo -trimpath":   filepath.Join(dir, "other.pgo"),
+		"-pgo=" + dir + "/deep.pgo":  filepath.Join(dir, "deep.pgo"),
+		"'-pgo=" + dir + "/a b.pgo'": filepath.Join(dir, "a b.pgo"),
 	} {
 		t.Setenv("GOFLAGS", flags)
-		if got := modulePGO(target); got != want {
-			t.Errorf("GOFLAGS=%q: %q, want %q", flags, got, want)
+		if got, err := modulePGO(t.Context(), target); got != want || err != nil {
+			t.Errorf("GOFLAGS=%q: %q, %v, want %q", flags, got, err, want)
 		}
+	}
+	// go env -w writes to a file.
+	written := filepath.Join(dir, "env")
+	if err := os.WriteFile(written, []byte("GOFLAGS=-pgo=off\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GOENV", written)
+	t.Setenv("GOFLAGS", "")
+	if got, err := modulePGO(t.Context(), target); got != "" || err != nil {
+		t.Errorf("GOENV: %q, %v, want none", got, err)
 	}
 }

@@ -18,7 +18,7 @@ func (jd *judge) sifted(ctx context.Context, f Field) ([]evolve.Finalist, error)
 	if len(f.Leads) == 0 || len(f.Leads) == 1 && len(f.Leads[0].Singles()) == 0 {
 		return f.Finalists, nil
 	}
-	in, err := jd.meter.measuring("sifted", f.Leads, jd.spec.Fastest)
+	in, err := jd.meter.measuring(ctx, "sifted", f.Leads, jd.spec.Fastest)
 	if err != nil {
 		return nil, err
 	}

@@ -389,6 +389,6 @@ func others(n int) string {
 
 // wilson returns the 95 % interval of a share that was seen in n samples.
 func wilson(p, n float64) (low, high float64) {
-	low, high = special.Wilson(min(max(p, 0), 1), n, 1.959964)
+	low, high = special.Wilson(min(max(p, 0), 1), n)
 	return max(0, low), min(1, high)
 }

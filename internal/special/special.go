@@ -81,13 +81,18 @@ func UpperGamma(a, x float64) float64 {
 	return scale * h
 }
 
-// Wilson returns Wilson's score interval of a share p that was seen in n samples, for a normal
-// quantile z: 1.96 for 95 %. Rounding may put an end a little outside of 0 to 1.
-func Wilson(p, n, z float64) (low, high float64) {
+// Normal95 is the quantile of the normal distribution for 95 % intervals: 95 % of the values lie
+// within that many standard deviations of the mean.
+const Normal95 = 1.959963984540054
+
+// Wilson returns Wilson's 95 % score interval of a share p that was seen in n samples. Rounding may
+// put an end a little outside of 0 to 1.
+func Wilson(p, n float64) (low, high float64) {
 	if n <= 0 {
 		return 0, 1
 	}
-	z2 := z * z
+	const z float64 = Normal95
+	const z2 = z * z
 	middle := (p + z2/(2*n)) / (1 + z2/n)
 	half := z / (1 + z2/n) * math.Sqrt(p*(1-p)/n+z2/(4*n*n))
 	return middle - half, middle + half

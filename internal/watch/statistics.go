@@ -7,9 +7,6 @@ import (
 	"github.com/beagle-go/beagle/internal/special"
 )
 
-// normal95 is the two-sided 95 % quantile of the normal law.
-const normal95 = 1.959963984540054
-
 // An Interval is an estimate with its 95 % interval.
 type Interval struct {
 	Estimate float64 `json:"estimate"`
@@ -33,7 +30,7 @@ func wilson(hits, n float64) (p, low, high float64) {
 	if n > 0 {
 		p = hits / n
 	}
-	low, high = special.Wilson(p, n, normal95)
+	low, high = special.Wilson(p, n)
 	return p, low, high
 }
 
@@ -99,7 +96,7 @@ func Drift(want, got []float64) (psi Interval, p float64) {
 		expected := e * sumGot
 		statistic += (got[i] - expected) * (got[i] - expected) / expected
 	}
-	half := normal95 * math.Sqrt(ofGot.variance()/sumGot+ofWant.variance()/sumWant)
+	half := special.Normal95 * math.Sqrt(ofGot.variance()/sumGot+ofWant.variance()/sumWant)
 	psi.Low, psi.High = max(0, psi.Estimate-half), psi.Estimate+half
 	if buckets < 2 {
 		return psi, 1

@@ -3,12 +3,10 @@ package example
 import (
 	"go/ast"
 	"go/constant"
-	"go/token"
 	"go/types"
 	"reflect"
 
 	"github.com/beagle-go/beagle"
-	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/facts"
 )
 
@@ -26,7 +24,7 @@ func (m legality) holds() bool {
 	}
 	// Spent memory must belong to the function, and nobody may read its elements later.
 	for _, name := range m.pair.Spent {
-		if v := m.Var(name); v == nil || !facts.Owned.Of(m.Pass)[v] || m.elementsLive(v) {
+		if v := m.Var(name); v == nil || !facts.Owns(m.Pass, v) || m.elementsLive(v) {
 			return false
 		}
 	}
@@ -200,10 +198,8 @@ func (m legality) liveBehind(v *types.Var) bool {
 // inLoopOf reports whether a loop around the match may read v in its next iteration. A goto may
 // make a loop, too.
 func (m legality) inLoopOf(v *types.Var) bool {
-	for b := range mutate.Nodes[*ast.BranchStmt](m.Pass, m.Pass.FuncOf(m.Node)) {
-		if b.Tok == token.GOTO {
-			return true
-		}
+	if facts.HasGoto(m.Pass, m.Pass.FuncOf(m.Node)) {
+		return true
 	}
 	for _, up := range m.Pass.Path(m.Node) {
 		switch up.(type) {

@@ -6,7 +6,6 @@ import (
 	"go/token"
 	"go/types"
 
-	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/facts"
 )
 
@@ -308,34 +307,16 @@ func (m *matcher) first(pat, e ast.Expr, t types.Type) bool {
 	case pat == nil && e == nil:
 		return true
 	case pat == nil:
-		return isZero(m.Pass, e)
+		return facts.IsZero(m.Pass, e, t)
 	case e == nil:
 		v := m.pair.rule.info.Types[pat].Value
 		if v == nil {
 			id, ok := pat.(*ast.Ident)
 			return ok && id.Name == "nil"
 		}
-		return zeroConstant(v)
+		return facts.ZeroConstant(v)
 	}
 	return m.expr(pat, e)
-}
-
-func isZero(p *mutate.Pass, e ast.Expr) bool {
-	tv := p.Info.Types[e]
-	return tv.IsNil() || tv.Value != nil && zeroConstant(tv.Value)
-}
-
-// zeroConstant reports whether a constant is the zero value of its type.
-func zeroConstant(v constant.Value) bool {
-	switch v.Kind() {
-	case constant.Bool:
-		return !constant.BoolVal(v)
-	case constant.String:
-		return constant.StringVal(v) == ""
-	case constant.Int, constant.Float:
-		return constant.Sign(v) == 0
-	}
-	return false
 }
 
 // A declared is `v := e`, `var v T` or `var v T = e` of an example.

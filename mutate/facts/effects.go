@@ -103,6 +103,11 @@ func readsMap(p *mutate.Pass, e ast.Expr) bool {
 	return false
 }
 
+func isSlice(t types.Type) bool {
+	_, ok := t.Underlying().(*types.Slice)
+	return ok
+}
+
 func isMap(t types.Type) bool {
 	_, ok := t.Underlying().(*types.Map)
 	return ok

@@ -32,28 +32,125 @@ func variable(t *testing.T, p *mutate.Pass, name string) *types.Var {
 
 func TestOwned(t *testing.T) {
 	for code, want := range map[string]bool{
-		"c := make([]int, 3); c[0] = 1; _ = len(c)":                  true,
-		"c := append([]int(nil), v...); c = append(c, 1); _ = c[0]":  true,
-		"var c []int; for _, x := range v { c = append(c, x) }":      true,
-		"c := make([]int, 3); c = c[:2]; c = slices.Compact(c)":      true,
+		"c := make([]int, 3); c[0] = 1; _ = len(c)":                         true,
+		"c := append([]int(nil), v...); c = append(c, 1); _ = c[0]":         true,
+		"var c []int; for _, x := range v { c = append(c, x) }":             true,
+		"c := make([]int, 3); c = c[:2]; c = slices.Compact(c)":             true,
+		"var ( c []int; n = 1 ); c = append(append(c, n), v...)":            true,
+		"c := strconv.AppendInt(nil, 7, 10); c = c[:1]; text(string(c))":    true,
+		"c := make([]int, 3); v = append(v, c...); copy(v, c[1:])":          true,
+		"c := make([]int, 3); for _, x := range c[1:] { v[0] += x }":        true,
+		"c := make([]int, 3); c = append(c[:1], c[2:]...); _ = c":           true,
+		"c := make([]int, 3); _ = sum(c) + c[1:][0]":                        true,
+		"c := []byte(text(``)); n, _ := utf8.DecodeRune(c); v[0] += int(n)": true,
+		"c := [3]int{}; c[1] = 2; d := c; d[0] = 1":                         true,
+		"c := [3]int{}; copy(c[1:], v); v[0] = c[1]":                        true,
+		"c := map[int]int{}; c[1] = 2; delete(c, 2); v[0] = c[1]":           true,
+
 		"c := make([]int, 3); c = slices.Insert(c, 0, v...)":         false,
 		"c := make([]int, 3); keep(slices.Clip(c))":                  false,
 		"c := make([]int, 3); keep(c[1:])":                           false,
+		"c := append(v[:0:0], 1); _ = c":                             false,
 		"c := v; c[0] = 1":                                           false,
 		"c := v[1:]; c[0] = 1":                                       false,
 		"c := make([]int, 3); d := c; d[0] = 1":                      false,
+		"c := make([]int, 3); d := append(c, 1); d[0] = 1":           false,
+		"c := make([]int, 3); var d = c[:1]; d[0] = 1":               false,
 		"c := make([]int, 3); keep(c)":                               false,
+		"c := make([]int, 3); go slices.Sort(c)":                     false,
+		"c := make([]int, 3); defer slices.Sort(c)":                  false,
+		"c := make([]int, 3); lists = append(lists, c)":              false,
+		"c := make([]int, 3); _ = same(c)":                           false,
 		"c := make([]int, 3); p := &c[0]; *p = 1":                    false,
+		"c := make([]int, 3); p := &c[1:][0]; *p = 1":                false,
+		"c := make([]int, 3); p := &c; *p = v":                       false,
 		"c := make([][2]int, 3); d := c[0][:]; d[0] = 1":             false,
 		"c := make([]struct{ x int }, 3); p := &c[0].x; *p = 1":      false,
 		"c := make([]int, 3); g := func() { c[0] = 1 }; g()":         false,
 		"c := make([]int, 3); c = v; c[0] = 1":                       false,
+		"var c []int; n := 0; c, n = v, 1; c[n] = 1":                 false,
+		"var c []int; for _, c = range lists { c[0] = 1 }":           false,
 		"c := make([]int, 3); type s struct{ x []int }; _ = s{x: c}": false,
+		"c := [3]int{}; d := c[:]; d[0] = 1":                         false,
+		"c := [3]int{}; p := &c; p[0] = 1":                           false,
+		"c := map[int]int{}; d := c; d[0] = 1":                       false,
 	} {
-		p := check(t, "import \"slices\"\n\nvar _ = slices.Clip[[]int]\n\n"+
-			"func keep([]int) {}\nfunc f(v []int) { "+code+" }")
-		if got := Owned.Of(p)[variable(t, p, "c")]; got != want {
+		p := checkUses(t, code)
+		if got := Owns(p, variable(t, p, "c")); got != want {
 			t.Errorf("%s: owned is %v", code, got)
+		}
+	}
+}
+
+// checkUses checks code that has lists, and functions that take them.
+func checkUses(t *testing.T, code string) *mutate.Pass {
+	t.Helper()
+	return check(t, `import ("slices"; "strconv"; "unicode/utf8")
+
+var lists [][]int
+var _, _, _ = slices.Clip[[]int], strconv.Itoa, utf8.RuneLen
+func keep(x []int) { lists = append(lists, x) }
+func same(x []int) []int { return x }
+func sum(x []int) (n int) { for _, v := range x { n += v }; return n }
+func text(s string) string { return s }
+func f(v []int) []int { `+code+`; return v }`)
+}
+
+// TestUses lists what code learns or does besides.
+func TestUses(t *testing.T) {
+	for code, want := range map[string]Use{
+		"c := make([]int, 3); c[0]++; clear(c)":              0,
+		"c := make([]int, 3); v[0] = cap(c)":                 Sizes,
+		"var c []int; if c == nil { v[0]++ }":                Sizes,
+		"c := make([]int, 3); c = c[:1:2]":                   Sizes | Cuts,
+		"c := make([]int, 3); c = append(c, 1)[:2]":          Sizes | Cuts | Grows,
+		"c := make([]int, 3); v[0] = sum(c)":                 Sizes, // a helper may ask for nil
+		"c := make([]int, 3); c = nil":                       Renews,
+		"c := make([]int, 3); c = append(make([]int, 2), 1)": Renews,
+		"c := make([]int, 3); c = append(c[:1], 1)":          Cuts | Grows,
+		"c := make([]int, 3); return c":                      Hands,
+		"c := make([]int, 3); c = v":                         Borrows,
+	} {
+		p := checkUses(t, code+"; _ = len(c)")
+		if got := Owned.Of(p)[variable(t, p, "c")].All; got != want {
+			t.Errorf("%s: uses %06b, want %06b", code, got, want)
+		}
+	}
+}
+
+// TestOwnsUpTo: what follows the loop does not matter to it.
+func TestOwnsUpTo(t *testing.T) {
+	for code, want := range map[string]bool{
+		"c := make([]int, 3); for range 3 {}; keep(c)":                                    true,
+		"c := make([]int, 3); c[0] = 1; copy(c, v); for range 3 {}; return c":             true,
+		"var c [3]int; for range 3 {}; keep(c[:])":                                        true,
+		"for range v { c := make([]int, 3); for range 3 {}; keep(c) }":                    true,
+		"c := make([]int, 3); keep(c); for range 3 {}":                                    false,
+		"c := make([]int, 3); g := func() { keep(c) }; g(); for range 3 {}":               false,
+		"var ( c = make([]int, 3); d = c ); for range 3 {}; keep(d)":                      false,
+		"c := make([]int, 3); if len(v) > 1 { for range 3 {} }; keep(c)":                  false,
+		"c := v; for range 3 {}; keep(c)":                                                 false,
+		"c := make([]int, 3); c = v; for range 3 {}; keep(c)":                             false,
+		"c := make([]int, 3); again: v[0]++; for range 3 {}; keep(c); goto again":         false,
+		"var c [3]int; d := c[:]; for range 3 {}; keep(d)":                                false,
+		"var c [3]int; d := c; for range 3 {}; keep(d[:])":                                true,
+		"c := make([][3]int, 3); d := c[0][:]; for range 3 {}; keep(d); _ = c":            false,
+		"c := make([]int, 3); for range 3 { keep(c) }":                                    true, // later
+		"c := make([]int, 3); defer keep(c); for range 3 {}":                              false,
+		"c := make([]int, 3); lists[0] = c; for range 3 {}":                               false,
+		"c := append(v[:0], 1); for range 3 {}; keep(c)":                                  false,
+		"var c []int; for range v { c = append(c, 1) }; for range 3 {}; keep(c)":          true,
+		"var c []int; for range v { c = append(c, 1); keep(c) }; for range 3 {}; keep(c)": false,
+	} {
+		p := checkUses(t, code)
+		var loop ast.Stmt
+		for s := range mutate.Nodes[*ast.RangeStmt](p, p.Func) {
+			if lit, ok := s.X.(*ast.BasicLit); ok && lit.Value == "3" {
+				loop = s
+			}
+		}
+		if got := OwnsUpTo(p, variable(t, p, "c"), loop); got != want {
+			t.Errorf("%s: owned up to the loop is %v", code, got)
 		}
 	}
 }
@@ -74,7 +171,8 @@ func TestApart(t *testing.T) {
 		"to := make([]int, 4); other := v; keep(other); to[0] = 1":                           true,
 		"to := v[:1]; other := make([]int, 4); other[0] = 1; keep(to)":                       true,
 	} {
-		p := check(t, "func keep([]int) {}\nfunc all([][4]int) {}\nfunc f(v []int, b []byte) { "+code+" }")
+		p := check(t, "var kept any\nfunc keep(x []int) { kept = x }\nfunc all(x [][4]int) { kept = x }\n"+
+			"func f(v []int, b []byte) { "+code+" }")
 		if got := Apart(p, variable(t, p, "to"), variable(t, p, "other")); got != want {
 			t.Errorf("%s: apart is %v", code, got)
 		}
@@ -164,7 +262,7 @@ func TestStopsEarly(t *testing.T) {
 
 // TestRequires checks that facts have names, and that none requires itself by way of others.
 func TestRequires(t *testing.T) {
-	all := []Named{Declared, Captured, Single, Owned, Fresh, Loops, Reached}
+	all := []Named{Declared, Captured, Single, Owned, Loops, Reached}
 	seen := map[string]bool{}
 	for _, f := range all {
 		for _, r := range f.requires() {
@@ -224,6 +322,23 @@ func f() {
 	for name, want := range map[string]bool{"a": true, "b": false, "c": false, "d": true} {
 		if text, ok := TypeText(p, variable(t, p, name).Type()); ok != want {
 			t.Errorf("%s: %s can be written: %v", name, text, ok)
+		}
+	}
+}
+
+// TestIsZero: a value that an interface holds makes it another one than nil.
+func TestIsZero(t *testing.T) {
+	for code, want := range map[string]bool{
+		"var e = 0": true, "var e float64 = -0.0": true, "var e complex128 = 0i": true, `var e = ""`: true,
+		"var e complex64 = 1i - 1i": true, "var e = false": true, "var e []int = nil": true, "var e any = nil": true,
+		"var e = ([2]int{})": true, "var e = struct{ n int }{}": true,
+		"var e any = 0": false, "var e any = [2]int{}": false, "var e = []int{}": false, "var e = map[int]int{}": false,
+		"var e = 1": false, "var e = 1i": false, `var e = " "`: false, "var e = [2]int{0}": false, "var e = n": false,
+	} {
+		p := check(t, "func f(n int) { "+code+"; _ = e }")
+		v := variable(t, p, "e")
+		if got := IsZero(p, Declared.Of(p)[v].Value, v.Type()); got != want {
+			t.Errorf("%s: zero is %v", code, got)
 		}
 	}
 }
@@ -350,7 +465,7 @@ func TestElements(t *testing.T) {
 		"for i := range len(all) { grow(); n += int(all[i]) }":                                0,
 		"for i := range len(all) { n += int(all[i]) }":                                        1,
 	} {
-		p := check(t, "var all string\nfunc grow() { all += all }\nfunc keep([]int) {}\n"+
+		p := check(t, "var all string\nvar kept []int\nfunc grow() { all += all }\nfunc keep(x []int) { kept = x }\n"+
 			"func f(v []int, s string, n int) int { "+code+"; return n }")
 		for _, l := range Loops.Of(p) {
 			if len(l.Elems) != want {

@@ -59,7 +59,7 @@ func (l *Loop) IsElem(p *mutate.Pass, e ast.Expr) bool {
 // and loops with another head, are OtherLoops.
 var Loops = &Fact[map[ast.Stmt]*Loop]{
 	Name:     "loops",
-	Requires: []Named{Owned, Fresh},
+	Requires: []Named{Owned},
 	Find: func(p *mutate.Pass) map[ast.Stmt]*Loop {
 		out := map[ast.Stmt]*Loop{}
 		for s := range mutate.Nodes[*ast.RangeStmt](p, nil) {

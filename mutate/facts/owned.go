@@ -4,26 +4,88 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
+	"strings"
 
 	"github.com/beagle-go/beagle/mutate"
 )
 
-// Owned holds the local slices whose memory only their function knows. Each value that such a
-// slice gets is new memory or a part of its own, and no use of it hands the memory on. Code may
-// index it, measure it, cut it, append to it, go through it, and pass it to functions of the
-// standard library that keep nothing.
-var Owned = &Fact[map[*types.Var]bool]{
-	Name:     "owned",
-	Requires: []Named{Declared, Captured},
-	Find:     func(p *mutate.Pass) map[*types.Var]bool { return localSlices(p, staysOwned) },
+// A Use says what code does with memory where it names a variable: 0 if it only reads and writes
+// elements, or asks for the length.
+type Use uint8
+
+const (
+	Sizes   Use = 1 << iota // shows the capacity, or whether there is memory at all
+	Grows                   // appends to the slice
+	Cuts                    // names a part of the memory
+	Renews                  // gives the variable new memory
+	Hands                   // hands the memory on, so that other code may see it
+	Borrows                 // gives the variable memory that other code may see
+)
+
+// An Owner is a local slice, array or map that begins with memory of its own. Uses has all that
+// code does with it, and All is their union.
+type Owner struct {
+	Decl Declaration
+	Uses map[*ast.Ident]Use
+	All  Use
 }
 
-// Fresh holds the local slices that only ever get new memory, or more of their own. Code may hand
-// their memory on, but nothing that was there before them shares it.
-var Fresh = &Fact[map[*types.Var]bool]{
-	Name:     "fresh",
-	Requires: []Named{Declared, Captured},
-	Find:     func(p *mutate.Pass) map[*types.Var]bool { return localSlices(p, staysFresh) },
+// Owned holds the owners of a version. An owner without a use that Hands or Borrows has its memory
+// for itself as long as it lives.
+//
+// This is sound because memory has no way to other code but by a value that leads to it, and such a
+// value begins at a use of the variable: its name, a cut, a longer slice, an element's address, a
+// method, a literal that captures the variable. The fact knows the uses from which no such value
+// comes, or from which it goes back to the variable. All others hand the memory on: an assignment
+// to another variable, a return, a field, a call that may keep its argument, a goroutine, a
+// deferred call.
+var Owned = &Fact[map[*types.Var]*Owner]{
+	Name:     "owned",
+	Requires: []Named{Captured},
+	Find: func(p *mutate.Pass) map[*types.Var]*Owner {
+		out := map[*types.Var]*Owner{}
+		for list := range p.Lists() {
+			for _, s := range list {
+				for _, d := range Declarations(p, s) {
+					if o := ownerOf(p, d); o != nil {
+						out[d.Var] = o
+					}
+				}
+			}
+		}
+		return out
+	},
+}
+
+// Owns reports whether only the function that declares a variable ever knows the variable's memory.
+func Owns(p *mutate.Pass, v *types.Var) bool {
+	o := Owned.Of(p)[v]
+	return o != nil && o.All&(Hands|Borrows) == 0
+}
+
+// OwnsUpTo reports whether only the function that declares a variable knows the variable's memory
+// until a later statement of the same list begins. Code may hand it on afterwards.
+func OwnsUpTo(p *mutate.Pass, v *types.Var, s ast.Stmt) bool {
+	o := Owned.Of(p)[v]
+	list, at := p.Siblings(s)
+	// A goto could lead back to the declaration's end with memory that was handed on.
+	if o == nil || at < 0 || !slices.Contains(list[:at], o.Decl.Stmt) || HasGoto(p, p.FuncOf(s)) {
+		return false
+	}
+	for id, use := range o.Uses {
+		if id.Pos() < s.Pos() && use&(Hands|Borrows) != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Fresh reports whether a local slice only ever gets new memory, or more of its own. Code may hand
+// the memory on, but nothing that was there before shares it.
+func Fresh(p *mutate.Pass, v *types.Var) bool {
+	o := Owned.Of(p)[v]
+	return o != nil && isSlice(v.Type()) && o.All&Borrows == 0
 }
 
 // Apart reports whether a slice shares no memory with another variable, so that code may write to
@@ -34,12 +96,11 @@ func Apart(p *mutate.Pass, slice, other *types.Var) bool {
 	if slice == nil || other == nil || slice == other {
 		return false
 	}
-	owned, fresh := Owned.Of(p), Fresh.Of(p)
-	if owned[slice] || owned[other] {
+	if Owns(p, slice) || Owns(p, other) {
 		return true
 	}
 	older := IsLocal(p, other) && other.Pos() < slice.Pos() && !p.Reassigned(other, p.File)
-	return fresh[slice] && (fresh[other] || older || otherElements(other.Type(), slice.Type()))
+	return Fresh(p, slice) && (Fresh(p, other) || older || otherElements(other.Type(), slice.Type()))
 }
 
 // otherElements reports whether a value of a type can be no part of the memory of a slice, since
@@ -56,41 +117,6 @@ func otherElements(part, slice types.Type) bool {
 		return true
 	}
 	return false
-}
-
-// localSlices lists the local slices that begin as new memory and keep the property of a function.
-func localSlices(p *mutate.Pass, stays func(*mutate.Pass, *types.Var) bool) map[*types.Var]bool {
-	out := map[*types.Var]bool{}
-	for v, d := range Declared.Of(p) {
-		if _, slice := v.Type().Underlying().(*types.Slice); slice && !Captured.Of(p)[v] &&
-			(d.Value == nil || p.OwnMemory(v, d.Value)) && stays(p, v) {
-			out[v] = true
-		}
-	}
-	return out
-}
-
-// staysFresh reports whether each assignment to v gives it new memory, or more of its own.
-func staysFresh(p *mutate.Pass, v *types.Var) bool {
-	for _, id := range p.Uses(v, p.File) {
-		if !p.Changes(id) {
-			continue
-		}
-		// An element may change, as long as nobody takes its address.
-		switch up := p.Parent(id).(type) {
-		case *ast.IndexExpr, *ast.CallExpr: // an element; copy and clear
-			if AddressTaking(p, id) != nil {
-				return false
-			}
-		case *ast.AssignStmt:
-			if !getsFresh(p, v, up) {
-				return false
-			}
-		default:
-			return false
-		}
-	}
-	return true
 }
 
 // AddressTaking returns the expression that takes the address of what an expression names, or of a
@@ -125,60 +151,159 @@ func AddressTaking(p *mutate.Pass, e ast.Expr) ast.Expr {
 	}
 }
 
-// staysOwned reports whether all uses of v leave its memory with it.
-func staysOwned(p *mutate.Pass, v *types.Var) bool {
-	// Go through all uses. An index, a range and some calls only look at the memory; a cut and an
-	// assignment must give it back to v.
-	for _, id := range p.Uses(v, p.File) {
-		switch up := p.Parent(id).(type) {
-		case *ast.IndexExpr:
-			if ast.Unparen(up.X) != ast.Expr(id) || AddressTaking(p, id) != nil {
-				return false
-			}
-		case *ast.RangeStmt:
-			if ast.Unparen(up.X) != ast.Expr(id) {
-				return false
-			}
-		case *ast.CallExpr:
-			if !keepsNothing(p, v, up) {
-				return false
-			}
-		case *ast.SliceExpr:
-			as, ok := p.Parent(up).(*ast.AssignStmt)
-			if !ok || !getsOwn(p, v, as) {
-				return false
-			}
-		case *ast.BinaryExpr: // a comparison with nil
-		case *ast.AssignStmt:
-			if !getsOwn(p, v, up) {
-				return false
-			}
-		default:
-			return false
+// ownerOf returns the owner that a declaration makes, or nil.
+func ownerOf(p *mutate.Pass, d Declaration) *Owner {
+	switch d.Var.Type().Underlying().(type) {
+	case *types.Array: // has a copy of its first value
+	case *types.Slice, *types.Map:
+		if d.Value != nil && gains(p, d.Var, d.Value)&Borrows != 0 {
+			return nil
+		}
+	default:
+		return nil
+	}
+	o := &Owner{Decl: d, Uses: map[*ast.Ident]Use{}}
+	for _, id := range p.Uses(d.Var, p.File) {
+		o.Uses[id] = useOf(p, d.Var, id)
+		o.All |= o.Uses[id]
+	}
+	return o
+}
+
+// gains says what a value gives to a variable: new memory, or what begins with v's own.
+func gains(p *mutate.Pass, v *types.Var, e ast.Expr) Use {
+	e = ast.Unparen(e)
+	switch {
+	case p.Var(e) == v:
+		return 0
+	case p.OwnMemory(nil, e):
+		return Renews
+	}
+	switch e := e.(type) {
+	case *ast.SliceExpr:
+		if isSlice(p.Info.TypeOf(e.X)) {
+			return gains(p, v, e.X) | Cuts
+		}
+	case *ast.CallExpr:
+		if way := carries(p, e); way != 0 {
+			return gains(p, v, e.Args[0]) | way
 		}
 	}
-	return true
+	return Borrows
 }
 
-// getsOwn reports whether an assignment that mentions v gives it new memory, or a part of its own.
-func getsOwn(p *mutate.Pass, v *types.Var, as *ast.AssignStmt) bool {
-	if getsFresh(p, v, as) {
-		return true
+// useOf says what the code around a name of v does with v's memory.
+func useOf(p *mutate.Pass, v *types.Var, id *ast.Ident) Use {
+	if Captured.Of(p)[v] && withinLiteral(p, id, v) {
+		return Hands | Borrows // at a time that nobody knows
 	}
-	if len(as.Lhs) != 1 || len(as.Rhs) != 1 || p.Var(as.Lhs[0]) != v {
-		return false
+	var e ast.Expr = id
+	var use Use
+	// An array is copied, except where code makes a slice of it or takes an address.
+	if _, array := v.Type().Underlying().(*types.Array); array {
+		addr := AddressTaking(p, id)
+		if addr == nil {
+			return 0
+		}
+		cut, ok := addr.(*ast.SliceExpr)
+		if !ok || ast.Unparen(cut.X) != ast.Expr(id) {
+			return Hands
+		}
+		e, use = cut, Cuts
 	}
-	call, cuts := p.IsCall(as.Rhs[0], "slices", cutters...)
-	return cuts && p.Var(call.Args[0]) == v
+	// Climb along the expressions that name the same memory, up to the code that takes it. What a
+	// call returns must go back to v: the rest of the code may not depend on where it lies.
+	for called := false; ; {
+		switch up := p.Parent(e).(type) {
+		case *ast.SliceExpr:
+			use |= Cuts
+			if up.Slice3 || called {
+				use |= Sizes // it may end behind the length
+			}
+			e = up
+			continue
+		case *ast.CallExpr:
+			if way := carries(p, up); way != 0 && ast.Unparen(up.Args[0]) == e {
+				use |= way
+				e, called = up, true
+				continue
+			}
+			if called {
+				return use | Hands
+			}
+			return use | passed(p, up, e)
+		case *ast.AssignStmt:
+			return use | assigned(p, v, up, e)
+		case *ast.IndexExpr:
+			if ast.Unparen(up.X) == e && !called && AddressTaking(p, e) == nil {
+				return use
+			}
+		case *ast.RangeStmt:
+			if ast.Unparen(up.X) != e {
+				return Borrows
+			}
+			if !called {
+				return use
+			}
+		case *ast.BinaryExpr: // a comparison with nil
+			return use | Sizes
+		case *ast.UnaryExpr, *ast.SelectorExpr: // the address of v, through which v may get other memory
+			return Hands | Borrows
+		}
+		return use | Hands
+	}
 }
 
-// getsFresh reports whether an assignment that mentions v gives it new memory, or more or less of
-// its own.
-func getsFresh(p *mutate.Pass, v *types.Var, as *ast.AssignStmt) bool {
-	return len(as.Lhs) == 1 && len(as.Rhs) == 1 && p.Var(as.Lhs[0]) == v && p.OwnMemory(v, as.Rhs[0])
+// withinLiteral reports whether a name of v stands in a function literal that does not declare v.
+func withinLiteral(p *mutate.Pass, id *ast.Ident, v *types.Var) bool {
+	return slices.ContainsFunc(p.Path(id), func(up ast.Node) bool {
+		lit, ok := up.(*ast.FuncLit)
+		return ok && !(lit.Pos() <= v.Pos() && v.Pos() < lit.End())
+	})
 }
 
-// readers are functions that keep nothing of a slice.
+// assigned says what an assignment does with v's memory, which e names on one of its sides.
+func assigned(p *mutate.Pass, v *types.Var, as *ast.AssignStmt, e ast.Expr) Use {
+	single := len(as.Lhs) == 1 && len(as.Rhs) == 1
+	to, _ := as.Lhs[0].(*ast.Ident)
+	switch {
+	case single && p.Var(as.Lhs[0]) == v:
+		return gains(p, v, as.Rhs[0])
+	case slices.ContainsFunc(as.Lhs, func(l ast.Expr) bool { return ast.Unparen(l) == e }):
+		return Borrows
+	case single && to != nil && to.Name == "_" && e == ast.Unparen(as.Rhs[0]) && p.Var(e) == v:
+		return 0
+	}
+	return Hands
+}
+
+// carries says whether the result of a call is its first argument's memory, or new memory in its
+// place: Grows for one that appends, Cuts for one that takes elements away, or else 0.
+func carries(p *mutate.Pass, call *ast.CallExpr) Use {
+	if len(call.Args) == 0 {
+		return 0
+	}
+	if _, more := p.IsBuiltin(call, "append"); more {
+		return Grows
+	}
+	if _, less := p.IsCall(call, "slices", cutters...); less {
+		return Cuts
+	}
+	f, ok := p.Callee(call).(*types.Func)
+	if ok && f.Pkg() != nil && slices.Contains(appenders, f.Pkg().Path()) && strings.HasPrefix(f.Name(), "Append") {
+		return Grows
+	}
+	return 0
+}
+
+// cutters are functions of package slices whose result is a part of their first argument.
+var cutters = []string{"Clip", "Compact", "CompactFunc", "Delete", "DeleteFunc"}
+
+// appenders are packages whose functions that begin with Append do as append does.
+var appenders = []string{"strconv", "unicode/utf8", "fmt"}
+
+// readers are functions that keep nothing of a slice, although they change it, or although their
+// results may have memory.
 var readers = map[string][]string{
 	"slices": {"Sort", "SortFunc", "SortStableFunc", "BinarySearch", "Contains", "Index", "IndexFunc", "Equal", "Min",
 		"Max", "Reverse", "IsSorted"},
@@ -186,29 +311,44 @@ var readers = map[string][]string{
 	"strings": {"Join"},
 }
 
-// cutters are functions of package slices whose result is a part of their first argument.
-var cutters = []string{"Clip", "Compact", "CompactFunc", "Delete", "DeleteFunc"}
-
-// keepsNothing reports whether a call keeps no part of v's memory, and returns none but to v.
-func keepsNothing(p *mutate.Pass, v *types.Var, call *ast.CallExpr) bool {
-	if b, ok := p.Callee(call).(*types.Builtin); ok {
-		switch b.Name() {
-		case "len", "cap", "copy", "clear":
-			return true
-		case "append":
-			as, ok := p.Parent(call).(*ast.AssignStmt)
-			return ok && p.Var(call.Args[0]) == v && getsFresh(p, v, as)
+// passed says what a call does with the memory of an argument.
+func passed(p *mutate.Pass, call *ast.CallExpr, arg ast.Expr) Use {
+	if p.Info.Types[call.Fun].IsType() {
+		if p.Basic(call) == types.String { // a copy of the bytes
+			return 0
 		}
-		return false
+		return Hands
 	}
-	if _, cuts := p.IsCall(call, "slices", cutters...); cuts {
-		as, ok := p.Parent(call).(*ast.AssignStmt)
-		return ok && getsOwn(p, v, as)
+	switch p.Parent(call).(type) {
+	case *ast.GoStmt, *ast.DeferStmt: // later than the code around it
+		return Hands
 	}
-	for pkg, names := range readers {
-		if _, ok := p.IsCall(call, pkg, names...); ok {
-			return true
+	switch f := p.Callee(call).(type) {
+	case *types.Builtin:
+		switch f.Name() {
+		case "len", "copy", "clear", "delete":
+			return 0
+		case "cap":
+			return Sizes
+		case "append": // copies elements
+			if call.Ellipsis.IsValid() {
+				return 0
+			}
+		}
+	case *types.Func:
+		for pkg, names := range readers {
+			if _, ok := p.IsCall(call, pkg, names...); ok {
+				return 0
+			}
+		}
+		// Code that changes nothing keeps nothing, but in its results. A function of the candidate
+		// may ask whether its argument is nil.
+		if f.Pkg() != nil && !p.Effects(call).Writes && SharesNoMemory(f.Signature().Results()) {
+			if p.Decl(f) != nil {
+				return Sizes
+			}
+			return 0
 		}
 	}
-	return false
+	return Hands
 }

@@ -2,6 +2,7 @@ package facts
 
 import (
 	"go/ast"
+	"go/constant"
 	"go/parser"
 	"go/token"
 	"go/types"
@@ -85,3 +86,72 @@ func HoldsArray(t types.Type) bool {
 
 // ComparesSafely reports whether == of a type cannot panic, as it can for interfaces.
 func ComparesSafely(t types.Type) bool { return types.Comparable(t) && !mutate.HoldsInterface(t) }
+
+// SharesNoMemory reports whether values of a type share no memory with others, but the bytes of
+// strings.
+func SharesNoMemory(t types.Type) bool {
+	// Several results are as good as the least of them.
+	if tuple, ok := t.(*types.Tuple); ok {
+		for v := range tuple.Variables() {
+			if !SharesNoMemory(v.Type()) {
+				return false
+			}
+		}
+		return true
+	}
+	if t == nil {
+		return false
+	}
+	// Strings share their bytes, which nobody can change.
+	switch u := t.Underlying().(type) {
+	case *types.Basic:
+		return u.Kind() != types.UnsafePointer
+	case *types.Array:
+		return SharesNoMemory(u.Elem())
+	case *types.Struct:
+		for f := range u.Fields() {
+			if !SharesNoMemory(f.Type()) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// IsZero reports whether e is the zero value of a type. An interface is zero without a value of its
+// own only.
+func IsZero(p *mutate.Pass, e ast.Expr, t types.Type) bool {
+	e = ast.Unparen(e)
+	tv := p.Info.Types[e]
+	switch {
+	case tv.IsNil():
+		return true
+	case types.IsInterface(t):
+		return false
+	case tv.Value != nil:
+		return ZeroConstant(tv.Value)
+	}
+	lit, ok := e.(*ast.CompositeLit)
+	if !ok || len(lit.Elts) > 0 {
+		return false
+	}
+	switch tv.Type.Underlying().(type) {
+	case *types.Struct, *types.Array:
+		return true
+	}
+	return false
+}
+
+// ZeroConstant reports whether a constant is the zero value of its type.
+func ZeroConstant(v constant.Value) bool {
+	switch v.Kind() {
+	case constant.Bool:
+		return !constant.BoolVal(v)
+	case constant.String:
+		return constant.StringVal(v) == ""
+	case constant.Int, constant.Float, constant.Complex:
+		return constant.Sign(v) == 0
+	}
+	return false
+}

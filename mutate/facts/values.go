@@ -80,6 +80,15 @@ func Grouped(p *mutate.Pass, s ast.Stmt) []Declaration {
 	return out
 }
 
+// Declarations returns what a statement declares: its only variable, or those of its parts that
+// declare one.
+func Declarations(p *mutate.Pass, s ast.Stmt) []Declaration {
+	if d, ok := Declares(p, s); ok {
+		return []Declaration{d}
+	}
+	return Grouped(p, s)
+}
+
 // Declared holds the declarations of all variables that a statement in a list declares alone.
 var Declared = &Fact[map[*types.Var]Declaration]{
 	Name: "declared",
@@ -246,6 +255,17 @@ func severalTimes(p *mutate.Pass, n ast.Node, declaration ast.Stmt, through *Loo
 func JumpedTo(p *mutate.Pass, l *ast.LabeledStmt) bool {
 	for b := range mutate.Nodes[*ast.BranchStmt](p, p.FuncOf(l)) {
 		if b.Tok == token.GOTO && b.Label.Name == l.Label.Name {
+			return true
+		}
+	}
+	return false
+}
+
+// HasGoto reports whether a function has a goto, so that code in front of a statement may run after
+// it.
+func HasGoto(p *mutate.Pass, fn *ast.FuncDecl) bool {
+	for b := range mutate.Nodes[*ast.BranchStmt](p, fn) {
+		if b.Tok == token.GOTO {
 			return true
 		}
 	}

@@ -100,7 +100,7 @@ func elementEdits(p *mutate.Pass, d facts.Declaration, rest []ast.Stmt) []mutate
 // changesOthers reports whether code changes nothing but local variables, elements of maps, which
 // no address reaches, and slices of the function's own, apart from one.
 func changesOthers(p *mutate.Pass, code ast.Node, elements *types.Var) bool {
-	owned := func(v *types.Var) bool { return v != nil && v != elements && facts.Owned.Of(p)[v] }
+	owned := func(v *types.Var) bool { return v != elements && facts.Owns(p, v) }
 	return facts.ChangesOnly(p, code, func(l ast.Expr) bool {
 		ix, ok := ast.Unparen(l).(*ast.IndexExpr)
 		return facts.MapElement(p, l) || ok && owned(p.Var(ix.X))

@@ -301,26 +301,8 @@ func fitsIn(c constant.Value, t types.Type) bool {
 // staysArray reports whether nothing changes an array while a loop runs over it, so that its
 // elements are those of the copy that the loop makes.
 func staysArray(p *mutate.Pass, v *types.Var, loop *ast.RangeStmt) bool {
-	// The loop runs over a copy. If nobody changes the array, the copies are the same.
-	if facts.Captured.Of(p)[v] || p.Assigned(v, loop.Body) {
-		return false
-	}
-	for _, id := range p.Uses(v, p.FuncOf(loop)) {
-		// An address, a slice and a method with a pointer receiver can change it unseen.
-		switch up := p.Parent(id).(type) {
-		case *ast.UnaryExpr, *ast.SliceExpr:
-			return false
-		case *ast.IndexExpr:
-			if addressOf(p, up) {
-				return false
-			}
-		case *ast.SelectorExpr:
-			if p.PointerMethod(up) { // it takes the address
-				return false
-			}
-		}
-	}
-	return true
+	// The loop runs over a copy. If no code changes the array, the copies are the same.
+	return !facts.Captured.Of(p)[v] && !p.Assigned(v, loop.Body) && !addressTaken(p, v, p.FuncOf(loop))
 }
 
 // repeats reports whether the body can be written once for each iteration.
@@ -332,7 +314,7 @@ func (l *fixedLoop) repeats(p *mutate.Pass) bool {
 	}
 	// A break or continue has no loop to leave any more, and a jump has no single place to go to.
 	breaks, continues, ok := p.Branches(l.body)
-	if !ok || len(breaks) > 0 || len(continues) > 0 || jumpsAbout(p, p.FuncOf(l.stmt)) {
+	if !ok || len(breaks) > 0 || len(continues) > 0 || facts.HasGoto(p, p.FuncOf(l.stmt)) {
 		return false
 	}
 	// A closure or a deferred call sees a variable of its iteration, which no longer exists. The

@@ -186,9 +186,21 @@ func splitsLater(p *mutate.Pass, n ast.Node) bool {
 	if _, text := p.IsCall(p.Parent(n), "strings", "Split", "Fields"); text {
 		return false
 	}
+	split, _ := p.Parent(n).(*ast.CallExpr)
 	loop, ok := enclosing[*ast.RangeStmt](p, n)
-	return !ok || !facts.Inside(n, loop.X) || !facts.ChangesOnly(p, loop.Body, nil, func(call *ast.CallExpr) bool {
+	if split == nil || !ok || !facts.Inside(n, loop.X) {
+		return true
+	}
+	return !facts.ChangesOnly(p, loop.Body, nil, func(call *ast.CallExpr) bool {
 		_, grows := p.IsBuiltin(call, "append")
-		return grows && facts.Fresh.Of(p)[p.Var(call.Args[0])]
+		return grows && !slices.ContainsFunc(split.Args, func(e ast.Expr) bool {
+			return !apartFrom(p, p.Var(call.Args[0]), e)
+		})
 	})
+}
+
+// apartFrom reports whether the value of an expression shares no memory with a slice.
+func apartFrom(p *mutate.Pass, slice *types.Var, e ast.Expr) bool {
+	return facts.Fresh(p, slice) && p.OwnMemory(nil, e) || facts.Apart(p, slice, p.Var(e)) ||
+		facts.Owns(p, slice) && len(p.Uses(slice, e)) == 0
 }

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
@@ -75,37 +76,13 @@ func madeMap(p *mutate.Pass, e ast.Expr) bool {
 	return ok && len(lit.Elts) == 0
 }
 
-// mapStaysHere reports whether code only indexes, measures, ranges over, clears and remakes a local
-// map.
+// mapStaysHere reports whether nobody else ever sees a local map, and whether the variable always
+// holds one.
 func mapStaysHere(p *mutate.Pass, v *types.Var) bool {
-	if !facts.IsLocal(p, v) || facts.Captured.Of(p)[v] {
-		return false
-	}
-	// Through any other use somebody else could hold the map, and would see it cleared.
-	for _, id := range p.Uses(v, p.File) {
-		switch up := p.Parent(id).(type) {
-		case *ast.IndexExpr:
-			if up.X != ast.Expr(id) {
-				return false
-			}
-		case *ast.RangeStmt:
-			if up.X != ast.Expr(id) {
-				return false
-			}
-		case *ast.CallExpr:
-			if b, ok := p.Callee(up).(*types.Builtin); !ok ||
-				b.Name() != "len" && b.Name() != "delete" && b.Name() != "clear" {
-				return false
-			}
-		case *ast.AssignStmt:
-			if lhs, rhs, ok := splitAssign(up, token.ASSIGN); !ok || lhs != ast.Expr(id) || !madeMap(p, rhs) {
-				return false
-			}
-		default:
-			return false
-		}
-	}
-	return true
+	return facts.Owns(p, v) && !slices.ContainsFunc(p.Uses(v, p.File), func(id *ast.Ident) bool {
+		as, ok := p.Parent(id).(*ast.AssignStmt)
+		return ok && !madeMap(p, as.Rhs[0]) // it is nil from there
+	})
 }
 
 // rangedOver reports whether a statement stands in a loop over a map, which goes on with the

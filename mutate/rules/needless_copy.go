@@ -239,40 +239,8 @@ func readsSlice(p *mutate.Pass, e ast.Expr) bool {
 				len(up.Args) == 2 && ast.Unparen(up.Args[1]) == e
 		case *types.Func:
 			return f.Pkg() != nil && (readByHelper(p, up, e) ||
-				!p.Effects(up).Writes && p.Decl(f) == nil && sharesNoMemory(f.Signature().Results()))
+				!p.Effects(up).Writes && p.Decl(f) == nil && facts.SharesNoMemory(f.Signature().Results()))
 		}
-	}
-	return false
-}
-
-// sharesNoMemory reports whether values of a type share no memory with others, but the bytes of
-// strings.
-func sharesNoMemory(t types.Type) bool {
-	// Several results are as good as the least of them.
-	if tuple, ok := t.(*types.Tuple); ok {
-		for v := range tuple.Variables() {
-			if !sharesNoMemory(v.Type()) {
-				return false
-			}
-		}
-		return true
-	}
-	if t == nil {
-		return false
-	}
-	// Strings share their bytes, which nobody can change.
-	switch u := t.Underlying().(type) {
-	case *types.Basic:
-		return u.Kind() != types.UnsafePointer
-	case *types.Array:
-		return sharesNoMemory(u.Elem())
-	case *types.Struct:
-		for f := range u.Fields() {
-			if !sharesNoMemory(f.Type()) {
-				return false
-			}
-		}
-		return true
 	}
 	return false
 }

@@ -2,7 +2,6 @@ package rules
 
 import (
 	"go/ast"
-	"go/constant"
 	"go/token"
 	"go/types"
 	"slices"
@@ -75,12 +74,12 @@ func findPartKernel(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		// The stored value is zero, or the element of another list.
-		if isZeroOf(p, rhs, to.elem) {
+		if facts.IsZero(p, rhs, to.elem) {
 			if p.GoAtLeast(21) && !l.clearsAll(p, to) {
 				sites = l.add(p, sites, "clear", to)
 			}
 		} else if from := l.source(p, rhs); from != nil && types.Identical(from.elem, to.elem) &&
-			copiesAlike(p, to, from, list[:at]) {
+			copiesAlike(p, to, from, l.stmt) {
 			sites = l.add(p, sites, "copy", to, from)
 		}
 	}
@@ -170,16 +169,14 @@ func (l *partLoop) partOf(p *mutate.Pass, list ast.Expr, offset place) *listPart
 
 // elementOf returns the type of the elements of a slice, an array, a pointer to one, or a text.
 func elementOf(t types.Type) types.Type {
-	if isPointer(t) {
-		t = t.Underlying().(*types.Pointer).Elem()
-		if _, array := t.Underlying().(*types.Array); !array {
-			return nil
-		}
-	}
 	if _, generic := t.(*types.TypeParam); generic {
 		return nil
 	}
 	switch u := t.Underlying().(type) {
+	case *types.Pointer:
+		if array, ok := pointee(t).Underlying().(*types.Array); ok {
+			return array.Elem()
+		}
 	case *types.Slice:
 		return u.Elem()
 	case *types.Array:
@@ -190,33 +187,6 @@ func elementOf(t types.Type) types.Type {
 		}
 	}
 	return nil
-}
-
-// isZeroOf reports whether e is the zero value of a type. An interface is zero without a value of
-// its own only.
-func isZeroOf(p *mutate.Pass, e ast.Expr, t types.Type) bool {
-	tv := p.Info.Types[e]
-	switch {
-	case tv.IsNil():
-		return true
-	case types.IsInterface(t):
-		return false
-	case tv.Value == nil:
-		lit, ok := e.(*ast.CompositeLit)
-		if !ok || len(lit.Elts) > 0 {
-			return false
-		}
-		switch tv.Type.Underlying().(type) {
-		case *types.Struct, *types.Array:
-			return true
-		}
-		return false
-	case tv.Value.Kind() == constant.Bool:
-		return !constant.BoolVal(tv.Value)
-	case tv.Value.Kind() == constant.String:
-		return constant.StringVal(tv.Value) == ""
-	}
-	return constant.Sign(tv.Value) == 0
 }
 
 // clearsAll reports whether a loop is `for i := range s { s[i] = 0 }`, which the compiler clears.
@@ -243,10 +213,10 @@ func hasKernel(p *mutate.Pass, loop ast.Stmt) bool {
 	return clears || copies
 }
 
-// copiesAlike reports whether copy does what a loop does that begins with the first element, after
-// the statements before it. The loop may read an element that it has written where the source lies
-// in front of the target in the same memory.
-func copiesAlike(p *mutate.Pass, to, from *listPart, before []ast.Stmt) bool {
+// copiesAlike reports whether copy does what a loop does that begins with the first element. The
+// loop may read an element that it has written where the source lies in front of the target in the
+// same memory.
+func copiesAlike(p *mutate.Pass, to, from *listPart, loop ast.Stmt) bool {
 	// Two arrays are the same one or have no element in common.
 	_, target := p.Info.TypeOf(to.list).Underlying().(*types.Array)
 	_, source := p.Info.TypeOf(from.list).Underlying().(*types.Array)
@@ -259,43 +229,8 @@ func copiesAlike(p *mutate.Pass, to, from *listPart, before []ast.Stmt) bool {
 	if v != nil && w != nil && v != w && (arrays || facts.Apart(p, v, w) || facts.Apart(p, w, v)) {
 		return true
 	}
-	owned := facts.Owned.Of(p)
-	return isText(p.Info.TypeOf(from.list)) || !p.Same(to.list, from.list) &&
-		(owned[v] || owned[w] || justMade(p, v, before) || justMade(p, w, before))
-}
-
-// justMade reports whether the last statements of a list declared a variable with memory of its
-// own, and did not hand that on.
-func justMade(p *mutate.Pass, v *types.Var, before []ast.Stmt) bool {
-	d, ok := facts.Declared.Of(p)[v]
-	at := slices.Index(before, d.Stmt)
-	if !ok || at < 0 || jumpsAbout(p, p.FuncOf(d.Stmt)) {
-		return false
-	}
-	_, array := v.Type().Underlying().(*types.Array)
-	if !array && (d.Value == nil || !p.OwnMemory(nil, d.Value)) {
-		return false
-	}
-	for _, s := range before[at+1:] {
-		for _, id := range p.Uses(v, s) {
-			if !usesElements(p, id) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// usesElements reports whether a use of a list reads or writes elements, or asks for the length.
-func usesElements(p *mutate.Pass, id *ast.Ident) bool {
-	switch up := p.Parent(id).(type) {
-	case *ast.IndexExpr:
-		return up.X == ast.Expr(id) && facts.AddressTaking(p, id) == nil && facts.IsBasic(p.Info.TypeOf(up))
-	case *ast.CallExpr:
-		b, ok := p.Callee(up).(*types.Builtin)
-		return ok && slices.Contains([]string{"len", "cap", "copy", "clear"}, b.Name())
-	}
-	return false
+	own := func(v *types.Var) bool { return facts.Owns(p, v) || facts.OwnsUpTo(p, v, loop) }
+	return isText(p.Info.TypeOf(from.list)) || !p.Same(to.list, from.list) && (own(v) || own(w))
 }
 
 func isText(t types.Type) bool {
@@ -366,9 +301,7 @@ func keepsName(p *mutate.Pass, e ast.Expr, l *partLoop, elem types.Type) bool {
 // holdsAny reports whether a value of a type may have one of another type in it: a struct, or what
 // a pointer to one leads to.
 func holdsAny(t, inner types.Type) bool {
-	if isPointer(inner) {
-		inner = inner.Underlying().(*types.Pointer).Elem()
-	}
+	inner = pointee(inner)
 	// Pointers convert between types whose underlying types are the same.
 	if types.IdenticalIgnoreTags(t.Underlying(), inner.Underlying()) {
 		return true
@@ -446,10 +379,7 @@ func (l *partLoop) ends(p *mutate.Pass, parts []*listPart) bool {
 
 // arrayLength returns the length of an array, or of the one that a pointer leads to.
 func arrayLength(t types.Type) (int64, bool) {
-	if isPointer(t) {
-		t = t.Underlying().(*types.Pointer).Elem()
-	}
-	a, ok := t.Underlying().(*types.Array)
+	a, ok := pointee(t).Underlying().(*types.Array)
 	if !ok {
 		return 0, false
 	}

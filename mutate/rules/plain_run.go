@@ -283,7 +283,7 @@ func (l *byteLoop) ranges(p *mutate.Pass, s *ast.RangeStmt) bool {
 // apart reports whether writing to a place leaves the loop's text as it is. Nobody can write to a
 // string. A slice of bytes must be the function's own, or share no memory with the place.
 func (l *byteLoop) apart(p *mutate.Pass, kind sinkKind, place ast.Expr) bool {
-	if l.runes || isString(l.seq) || kind == joinSink || facts.Owned.Of(p)[l.seq] {
+	if l.runes || isString(l.seq) || kind == joinSink || facts.Owns(p, l.seq) {
 		return true
 	}
 	if kind == appendSink {

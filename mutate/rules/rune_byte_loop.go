@@ -85,10 +85,8 @@ func steadyText(p *mutate.Pass, r *ast.RangeStmt) (name string, edits []mutate.E
 	if v := p.Var(r.X); v != nil && facts.IsLocal(p, v) && !p.Assigned(v, r) && !facts.Captured.Of(p)[v] {
 		return p.Text(r.X), nil, true
 	}
-	for b := range mutate.Nodes[*ast.BranchStmt](p, p.FuncOf(r)) {
-		if b.Tok == token.GOTO {
-			return "", nil, false // it may not jump over a declaration
-		}
+	if facts.HasGoto(p, p.FuncOf(r)) {
+		return "", nil, false // it may not jump over a declaration
 	}
 	// A constant needs no name, and an edit needs a list to stand in.
 	if _, at := p.Siblings(labelOf(p, r)); at < 0 || p.Info.Types[r.X].Value != nil {

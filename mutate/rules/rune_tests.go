@@ -30,7 +30,7 @@ func runeTests(p *mutate.Pass) []*runeTest {
 	own := reachedFuncs(p)
 	for _, d := range p.File.Decls {
 		fn, ok := d.(*ast.FuncDecl)
-		if !ok || fn.Body == nil || !own[fn] || jumpsAbout(p, fn) {
+		if !ok || fn.Body == nil || !own[fn] || facts.HasGoto(p, fn) {
 			continue
 		}
 		// Take the largest test that can be answered by a table, and do not look inside.
@@ -53,17 +53,6 @@ func runeTests(p *mutate.Pass) []*runeTest {
 			return slices.ContainsFunc(u.dropped, func(s ast.Stmt) bool { return facts.Inside(t.expr, s) })
 		})
 	})
-}
-
-// jumpsAbout reports whether a function has a goto. Code in front of another statement may then run
-// after it.
-func jumpsAbout(p *mutate.Pass, fn *ast.FuncDecl) bool {
-	for b := range mutate.Nodes[*ast.BranchStmt](p, fn) {
-		if b.Tok == token.GOTO {
-			return true
-		}
-	}
-	return false
 }
 
 // read finds the rune, and writes the test so that it can stand at package level.

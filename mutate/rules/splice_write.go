@@ -366,11 +366,7 @@ func (w *splicer) replacedIn(v *types.Var, in ast.Node) bool {
 
 // addressKnown reports whether the caller takes a variable's address, by hand or by a method.
 func (w *splicer) addressKnown(v *types.Var) bool {
-	fn := w.p.FuncOf(w.call)
-	return addressTaken(w.p, v, fn) || slices.ContainsFunc(w.p.Uses(v, fn), func(id *ast.Ident) bool {
-		sel, ok := w.p.Parent(id).(*ast.SelectorExpr)
-		return ok && w.p.PointerMethod(sel)
-	})
+	return addressTaken(w.p, v, w.p.FuncOf(w.call))
 }
 
 // redeclared reports whether the helper declares a name more than once.

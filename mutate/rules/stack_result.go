@@ -95,18 +95,19 @@ func sharesLoop(p *mutate.Pass, s, declaration ast.Stmt) bool {
 // returnsOf returns the places where a slice is a result, if no other use lets anybody keep it. A
 // slice that starts as nil may not be cut, since it is no longer nil when it is empty again.
 func returnsOf(p *mutate.Pass, d facts.Declaration, startsNil bool) []*ast.Ident {
-	if facts.Captured.Of(p)[d.Var] {
-		return nil
+	o := facts.Owned.Of(p)[d.Var]
+	if o == nil || o.All&facts.Renews != 0 {
+		return nil // new memory may be nil, or not, where the first was
 	}
 	var out []*ast.Ident
 	for _, id := range p.Uses(d.Var, p.File) {
-		if ret, ok := p.Parent(id).(*ast.ReturnStmt); ok && slices.Contains(ret.Results, ast.Expr(id)) {
+		ret, ok := p.Parent(id).(*ast.ReturnStmt)
+		if ok && slices.Contains(ret.Results, ast.Expr(id)) && o.Uses[id]&facts.Borrows == 0 {
 			out = append(out, id)
 			continue
 		}
 		// Cut to nothing, a slice on an array is empty where nil was before.
-		_, cut := p.Parent(id).(*ast.SliceExpr)
-		if cut && startsNil || !keepsNoMemory(p, d.Var, id) {
+		if startsNil && o.Uses[id]&facts.Cuts != 0 || !mayMove(p, o, id) {
 			return nil
 		}
 	}

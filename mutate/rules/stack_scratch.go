@@ -6,7 +6,6 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
-	"strings"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
@@ -63,11 +62,7 @@ func findStackScratch(p *mutate.Pass) []mutate.Site {
 
 // emptySlices are the slices that a statement declares and that empty recognises.
 func emptySlices(p *mutate.Pass, s ast.Stmt) (out []scratchSite) {
-	all := facts.Grouped(p, s)
-	if d, ok := facts.Declares(p, s); ok {
-		all = append(all, d)
-	}
-	for _, d := range all {
+	for _, d := range facts.Declarations(p, s) {
 		if site := (scratchSite{decl: d}); site.empty(p) && site.standsAlone(p) {
 			out = append(out, site)
 		}
@@ -149,35 +144,17 @@ func (s *scratchSite) setElem() bool {
 	return s.size > 0 && s.size <= 64
 }
 
+// isAppendedTo reports whether code may make a slice longer.
 func isAppendedTo(p *mutate.Pass, v *types.Var) bool {
-	for st := range mutate.Nodes[*ast.AssignStmt](p, p.FuncOf(useOf(p, v))) {
-		if w, _, ok := appendsTo(p, st); ok && w == v {
-			return true
-		}
-	}
-	return false
+	o := facts.Owned.Of(p)[v]
+	return o != nil && o.All&facts.Grows != 0
 }
 
-func useOf(p *mutate.Pass, v *types.Var) ast.Node {
-	if uses := p.Uses(v, p.File); len(uses) > 0 {
-		return uses[0]
-	}
-	return p.File.Name
-}
-
-// staysHere reports whether no code keeps the slice, compares it with nil or reads its capacity.
-// Code may append to the slice, index it, range over it, measure it, or convert it to a string. It
-// may also pass the slice to a function that keeps nothing.
+// staysHere reports whether no code keeps the slice, compares it with nil or asks for its capacity,
+// so that it may have other memory.
 func staysHere(p *mutate.Pass, v *types.Var) bool {
-	if facts.Captured.Of(p)[v] {
-		return false
-	}
-	for _, id := range p.Uses(v, p.File) {
-		if !keepsNoMemory(p, v, id) {
-			return false
-		}
-	}
-	return true
+	o := facts.Owned.Of(p)[v]
+	return o != nil && !slices.ContainsFunc(p.Uses(v, p.File), func(id *ast.Ident) bool { return !mayMove(p, o, id) })
 }
 
 // cutsWithin reports whether no code cuts a slice behind its length, where an array has room that
@@ -200,125 +177,44 @@ func cutsWithin(p *mutate.Pass, v *types.Var) bool {
 	return true
 }
 
-func keepsNoMemory(p *mutate.Pass, v *types.Var, e ast.Expr) bool {
-	switch up := p.Parent(e).(type) {
-	case *ast.AssignStmt:
-		// An append to itself stays. Another variable may take the slice over, if it stays here as
-		// well.
-		if w, _, ok := appendsTo(p, up); ok && w == v {
-			return true
-		}
-		lhs, rhs, ok := splitAssign(up, assignTokens...)
-		if _, name := e.(*ast.Ident); ok && name && rhs == e && up.Tok == token.ASSIGN && p.Var(lhs) != v {
-			return takesOver(p, v, p.Var(lhs), up)
-		}
-		if !ok || p.Var(lhs) != v {
-			return false
-		}
-		// A library's append returns the same memory.
-		if call, ok := rhs.(*ast.CallExpr); ok && len(call.Args) > 0 && p.Var(call.Args[0]) == v {
-			return libraryAppend(p, call) // buf = strconv.AppendInt(buf, n, 10)
-		}
-		// A cut of itself keeps the array.
-		sl, ok := rhs.(*ast.SliceExpr) // buf = buf[:0]
-		return ok && p.Var(sl.X) == v && !sl.Slice3
-	case *ast.IndexExpr:
-		return up.X == e && facts.AddressTaking(p, up) == nil // that may outlive the slice, or stop to be part of it
-	case *ast.RangeStmt:
-		return up.X == e
-	case *ast.SliceExpr:
-		return up.X == e && !up.Slice3 && keepsNoMemory(p, v, up)
-	case *ast.CallExpr:
-		return harmlessCall(p, v, up, e)
+// mayMove reports whether a slice may have other memory, as far as one of its uses is concerned: it
+// neither hands the memory on nor shows its size. Another variable may take the slice over, if it
+// stays here as well.
+func mayMove(p *mutate.Pass, o *facts.Owner, id *ast.Ident) bool {
+	if o.Uses[id]&(facts.Hands|facts.Borrows|facts.Sizes) == 0 {
+		return true
 	}
-	return false
+	as, ok := p.Parent(id).(*ast.AssignStmt)
+	return ok && takesOver(p, o, as)
 }
 
 // takesOver reports whether a statement hands the slice to a variable that has no other value, as
 // the statements of a helper do that stand in place of its call, and whether that one stays here,
 // too.
-func takesOver(p *mutate.Pass, v, to *types.Var, as *ast.AssignStmt) bool {
-	d, ok := facts.Declared.Of(p)[to]
-	from, declared := facts.Declared.Of(p)[v]
-	if !ok || !declared || d.Value != nil || to == v || !types.Identical(to.Type(), v.Type()) ||
-		facts.Captured.Of(p)[to] {
+func takesOver(p *mutate.Pass, from *facts.Owner, as *ast.AssignStmt) bool {
+	lhs, rhs, ok := splitAssign(as, token.ASSIGN)
+	if !ok || p.Var(rhs) != from.Decl.Var {
+		return false
+	}
+	to := facts.Owned.Of(p)[p.Var(lhs)]
+	if to == nil || to == from || to.Decl.Value != nil || !types.Identical(to.Decl.Var.Type(), from.Decl.Var.Type()) {
 		return false
 	}
 	// The other variable starts here and the first one ends here, so that only one is in use at a
 	// time.
 	list, at := p.Siblings(as)
-	if at < 0 || !slices.Contains(list[:at], from.Stmt) || facts.UsedAfter(p, v, p.FuncOf(as), as.End()) {
+	if at < 0 || !slices.Contains(list[:at], from.Decl.Stmt) ||
+		facts.UsedAfter(p, from.Decl.Var, p.FuncOf(as), as.End()) {
 		return false
 	}
-	// Then all uses of the other one must be harmless.
-	for _, id := range p.Uses(to, p.File) {
-		if p.Parent(id) == ast.Node(as) {
-			continue
-		}
-		if p.Changes(id) || !keepsNoMemory(p, to, id) {
+	// Then all uses of the other one must only read.
+	for id, use := range to.Uses {
+		if p.Parent(id) != ast.Node(as) &&
+			(p.Changes(id) || use&(facts.Hands|facts.Borrows|facts.Sizes) != 0) {
 			return false
 		}
 	}
 	return true
-}
-
-// harmlessCall reports whether a call that takes the slice keeps no part of it.
-func harmlessCall(p *mutate.Pass, v *types.Var, call *ast.CallExpr, e ast.Expr) bool {
-	// A text is a copy of the bytes.
-	if p.Info.Types[call.Fun].IsType() {
-		return p.Basic(call) == types.String
-	}
-	// Appending to itself keeps its memory; appending its elements copies these.
-	if w, c, ok := appendsTo(p, p.Parent(call)); ok && c == call && w == v {
-		return call.Args[0] == e || call.Ellipsis.IsValid()
-	}
-	switch f := p.Callee(call).(type) {
-	case *types.Builtin:
-		return slices.Contains([]string{"len", "copy", "clear"}, f.Name()) ||
-			f.Name() == "append" && call.Args[0] != e && call.Ellipsis.IsValid()
-	case *types.Func:
-		return keepsNothing(p, f, call, v)
-	}
-	return false
-}
-
-// libraryAppend reports whether a call appends to its first argument as append does.
-func libraryAppend(p *mutate.Pass, call *ast.CallExpr) bool {
-	f, ok := p.Callee(call).(*types.Func)
-	return ok && f.Pkg() != nil && slices.Contains([]string{"strconv", "unicode/utf8", "fmt"}, f.Pkg().Path()) &&
-		strings.HasPrefix(f.Name(), "Append")
-}
-
-// keepsNothing reports whether a call only reads the slice. Such calls are a function of the
-// standard library without effects whose result holds no memory, a strconv or utf8 append, and a
-// sort.
-func keepsNothing(p *mutate.Pass, f *types.Func, call *ast.CallExpr, v *types.Var) bool {
-	if f.Pkg() == nil {
-		return false
-	}
-	// A library's append returns its first argument, which must go back to the same variable.
-	if libraryAppend(p, call) && p.Var(call.Args[0]) == v {
-		st, ok := p.Parent(call).(ast.Stmt)
-		if !ok {
-			return false
-		}
-		lhs, rhs, ok := splitAssign(st, assignTokens...)
-		return ok && rhs == ast.Expr(call) && p.Var(lhs) == v
-	}
-	// Sorts work in place and keep nothing.
-	switch f.Pkg().Path() {
-	case "slices":
-		if slices.Contains([]string{"Sort", "SortFunc", "SortStableFunc", "Reverse"}, f.Name()) {
-			return true
-		}
-	}
-	// A basic result holds no memory. Functions of this file are looked at elsewhere.
-	sig := f.Signature()
-	if sig.Results().Len() != 1 || p.Effects(call).Writes || p.Decl(f) != nil {
-		return false
-	}
-	_, basic := sig.Results().At(0).Type().Underlying().(*types.Basic)
-	return basic
 }
 
 // scratchSizes offers up to three sizes of the array, from the one that is enough for all but one

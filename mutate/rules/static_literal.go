@@ -2,7 +2,6 @@ package rules
 
 import (
 	"go/ast"
-	"go/token"
 	"go/types"
 	"slices"
 
@@ -182,39 +181,13 @@ func onlyReadsElements(p *mutate.Pass, e ast.Expr) bool {
 	case *ast.RangeStmt:
 		return up.X == e
 	case *ast.IndexExpr:
-		return up.X == e && !p.Changes(up) && !addressOf(p, up)
+		return up.X == e && !p.Changes(up) // an address would change it, too
 	case *ast.CallExpr:
 		if _, ok := p.IsBuiltin(up, "len"); ok {
 			return true
 		}
 		_, ok := p.IsCall(up, "slices", "Contains", "Index", "BinarySearch")
 		return ok && up.Args[0] == e
-	}
-	return false
-}
-
-// addressOf reports whether code takes the address of an element, or a part of it.
-func addressOf(p *mutate.Pass, e ast.Expr) bool {
-	var at ast.Node = e
-	// Climb as long as the parent names a part of the element. An index of another list ends the
-	// climb.
-	for up := p.Parent(at); up != nil; at, up = up, p.Parent(up) {
-		switch up := up.(type) {
-		case *ast.UnaryExpr:
-			return up.Op == token.AND
-		case *ast.SelectorExpr:
-			if s := p.Info.Selections[up]; s == nil || s.Kind() != types.FieldVal {
-				return s != nil // a method may take the address
-			}
-		case *ast.SliceExpr:
-			return ast.Node(up.X) == at
-		case *ast.IndexExpr:
-			if ast.Node(up.X) != at {
-				return false
-			}
-		default:
-			return false
-		}
 	}
 	return false
 }

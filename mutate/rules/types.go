@@ -39,7 +39,7 @@ func isSlice(t types.Type) bool {
 
 // pointee is what a pointer points to, and any other type itself.
 func pointee(t types.Type) types.Type {
-	if ptr, ok := types.Unalias(t).(*types.Pointer); ok {
+	if ptr, ok := t.Underlying().(*types.Pointer); ok {
 		return ptr.Elem()
 	}
 	return t

@@ -87,7 +87,7 @@ func foldOf(p *mutate.Pass, s *ast.ExprStmt) (*fold, error) {
 	f := &fold{list: p.Var(call.Args[0]), sort: s}
 	list, at := p.Siblings(s)
 	if f.list == nil || !exactlyComparable(f.list.Type()) || p.IsGlobal(f.list) || at < 0 ||
-		!facts.Owned.Of(p)[f.list] {
+		!facts.Owns(p, f.list) {
 		return nil, errors.New("the list is visible from outside")
 	}
 	// A Compact may follow, then statements that have nothing to do with the list, and then the

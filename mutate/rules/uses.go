@@ -60,25 +60,9 @@ func declaredIn(p *mutate.Pass, body ast.Node, name string) bool {
 	return false
 }
 
-// addressTaken reports whether n takes the address of v: by &, a pointer method or slicing an
-// array.
+// addressTaken reports whether n takes the address of v or of a part of it.
 func addressTaken(p *mutate.Pass, v *types.Var, n ast.Node) bool {
-	for sel := range mutate.Nodes[*ast.SelectorExpr](p, n) {
-		if p.PointerMethod(sel) && rootVar(p, sel.X) == v {
-			return true
-		}
-	}
-	for u := range mutate.Nodes[*ast.UnaryExpr](p, n) {
-		if u.Op.String() == "&" && len(p.Uses(v, u)) > 0 {
-			return true
-		}
-	}
-	for s := range mutate.Nodes[*ast.SliceExpr](p, n) {
-		if _, isArray := p.Info.TypeOf(s.X).Underlying().(*types.Array); isArray && len(p.Uses(v, s.X)) > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.Uses(v, n), func(id *ast.Ident) bool { return facts.AddressTaking(p, id) != nil })
 }
 
 // dereferencedBefore reports whether the loop's head, or a statement in front of the loop,
@@ -241,15 +225,7 @@ func redefinesAny(p *mutate.Pass, n ast.Node, names ...string) bool {
 // jump over it.
 func canDeclare(p *mutate.Pass, s ast.Stmt) bool {
 	fn := p.FuncOf(s)
-	if fn == nil {
-		return false
-	}
-	for b := range mutate.Nodes[*ast.BranchStmt](p, fn) {
-		if b.Tok == token.GOTO {
-			return false
-		}
-	}
-	return true
+	return fn != nil && !facts.HasGoto(p, fn)
 }
 
 // isUnnamed reports whether no code can mention a parameter or a result.

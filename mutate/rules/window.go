@@ -46,7 +46,7 @@ func findWindow(p *mutate.Pass) []mutate.Site {
 	for list := range p.Lists() {
 		for i, s := range list {
 			// Jumps into or out of the list make it unknown what is reached.
-			if fn := p.FuncOf(s); fn == nil || !takesTime(p, s) || jumpsAbout(p, fn) || isLabelled(p, s) {
+			if fn := p.FuncOf(s); fn == nil || !takesTime(p, s) || facts.HasGoto(p, fn) || isLabelled(p, s) {
 				continue
 			}
 			// Each access that certainly happens may begin a window, unless it is in one already.
@@ -157,7 +157,7 @@ func neighbourOf(p *mutate.Pass, ix *ast.IndexExpr) (neighbour, bool) {
 	// The list is a local variable that nobody else can change between two accesses.
 	v := p.Var(ix.X)
 	if v == nil || !facts.IsLocal(p, v) || facts.Captured.Of(p)[v] || !slicedOrString(v.Type()) ||
-		p.Info.Types[ix.Index].Value != nil || addressOf(p, ix) {
+		p.Info.Types[ix.Index].Value != nil || facts.AddressTaking(p, ix) != nil {
 		return neighbour{}, false
 	}
 	// Narrower types wrap around where the sum of the window would not.
