@@ -140,7 +140,8 @@ func (s *Spec) Validate() error {
 // Load says which target to load, and how.
 func (s *Spec) Load() source.Options {
 	return source.Options{Dir: s.Dir, Spec: s.Target, Tags: s.Tags, Requires: s.Requires, Ignore: s.Ignore,
-		InPlace: s.mayGoInPlace(), Group: s.Evidence != EvidenceCorpus, Across: s.Across, Also: []string{lift.SimdPath}}
+		InPlace: s.mayGoInPlace(), Group: s.Evidence != EvidenceCorpus, Across: s.Across,
+		Also: lift.ModulePackages()}
 }
 
 // Anchor makes the paths of a spec absolute, so that it means the same to a process that resumes
