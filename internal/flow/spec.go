@@ -52,6 +52,8 @@ type Spec struct {
 	Strict bool `json:"strict,omitempty"`
 	// versions may hold copies of functions of other packages of the module
 	Across bool `json:"across,omitempty"`
+	// candidates may call the module simd, which go.mod gets with the patch if it lacks it
+	WithSimd bool `json:"with_simd,omitempty"`
 	// the fastest version wins, not the simplest of those that are about as fast
 	Fastest bool `json:"fastest,omitempty"`
 	// absolute paths of hand-ins, which no test may use
@@ -240,6 +242,7 @@ func (s *Spec) Command() string {
 	add(s.Anew, "anew", s.Anew)
 	add(s.Strict, "strict", s.Strict)
 	add(s.Across, "across", s.Across)
+	add(s.WithSimd, "with-simd", s.WithSimd)
 	add(s.Fastest, "fastest", s.Fastest)
 	s.Models.flags(add)
 	return strings.Join(append(args, quote(s.Target)), " ")

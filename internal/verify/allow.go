@@ -34,7 +34,8 @@ var pureOnly = set(`
 	/crc.Update /crc.UpdateString /crc.UpdateIEEE /crc.UpdateIEEEString`))
 
 // vectorised gives names of functions the path of Beagle's vector kernels, which keep no state. A
-// candidate may call them where the user's go.mod requires that module.
+// candidate may call them where it may import that module: where go.mod requires it, or --with-simd
+// lets go.mod get it.
 func vectorised(names string) string {
 	var out []string
 	for name := range strings.FieldsSeq(names) {
