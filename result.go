@@ -23,7 +23,8 @@ type Result struct {
 	Profile      []LineShare    `json:"profile,omitempty"`
 	Patch        string         `json:"patch"` // unified diff; empty without an improvement
 	Files        []PatchFile    `json:"files,omitempty"`
-	Candidates   int            `json:"candidates"` // evaluated; duplicates cost nothing and do not count
+	Requires     []Required     `json:"requires,omitempty"` // modules that the patch adds to go.mod
+	Candidates   int            `json:"candidates"`         // evaluated; duplicates cost nothing and do not count
 	Statuses     map[Status]int `json:"statuses"`
 	WallSeconds  float64        `json:"wall_seconds"`
 	Verification Verification   `json:"verification"`
@@ -54,6 +55,12 @@ type Result struct {
 	// the earlier run whose verification this is; none: this run's own
 	VerifiedIn *Origin `json:"verified_in,omitempty"`
 	Replay     string  `json:"replay"` // the command that makes this result again
+}
+
+// A Required names a module that a patch adds to go.mod.
+type Required struct {
+	Path    string `json:"path"`
+	Version string `json:"version"`
 }
 
 // An Origin is the run that found something out, and when.

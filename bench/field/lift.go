@@ -38,6 +38,7 @@ type liftSample struct {
 	files int    // to study
 	fresh int    // inputs of the check
 	seed  uint64 // of the draw
+	simd  bool   // offer the functions of other modules too
 	box   *sandbox.Sandbox
 
 	studied, unbuilt int
@@ -57,6 +58,7 @@ func (l *liftSample) flags(f *flag.FlagSet) {
 	f.IntVar(&l.files, "files", 200, "files to study")
 	f.IntVar(&l.fresh, "fresh", 20000, "inputs on which proposals are checked")
 	f.Uint64Var(&l.seed, "seed", 16, "seed of the draw")
+	f.BoolVar(&l.simd, "with-simd", false, "offer the functions of Beagle's module simd too, and list their matches")
 }
 
 func (l *liftSample) run(ctx context.Context) error {
@@ -183,7 +185,11 @@ func (l *liftSample) liftFile(ctx context.Context, conf *packages.Config, p *pac
 	}
 	l.packages, l.functions = l.packages+1, l.functions+functions
 	// Cut regions.
-	s := lift.NewStudy(mutate.InPlace(pass), lift.Options{Seed: l.seed, Regions: 400, Total: functions * liftTerms})
+	o := lift.Options{Seed: l.seed, Regions: 400, Total: functions * liftTerms}
+	if l.simd {
+		o.Packages = lift.ModulePackages()
+	}
+	s := lift.NewStudy(mutate.InPlace(pass), o)
 	l.studied++
 	for _, r := range s.Regions() {
 		l.of(r.Kind).cut++
@@ -217,6 +223,11 @@ func (l *liftSample) liftFile(ctx context.Context, conf *packages.Config, p *pac
 	}
 	if len(rep.Matches) == 0 {
 		return nil
+	}
+	for _, f := range rep.Matches {
+		if slices.ContainsFunc(f.Imports, func(path string) bool { return slices.Contains(o.Packages, path) }) {
+			l.lines = append(l.lines, fmt.Sprintf("simd %s %s.%s: %s", f.Kind, p.PkgPath, f.Func, f.Term))
+		}
 	}
 	// Try the terms on fresh inputs.
 	s.Redraw(l.seed+1<<40, l.fresh)

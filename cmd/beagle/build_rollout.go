@@ -12,6 +12,7 @@ import (
 	"github.com/beagle-go/beagle/internal/source"
 	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/internal/verify"
+	"github.com/beagle-go/beagle/mutate/lift"
 )
 
 // alignment is the alignment of functions in a build with two versions. Without it link order
@@ -83,7 +84,8 @@ func versionsNamed(ctx context.Context, dir, candidate, spec string, tags []stri
 			Remedy: "give a Go file that declares the function again"}
 	}
 	// Load the target. Versions with state of their own would diverge.
-	u, err := source.Load(ctx, source.Options{Dir: dir, Spec: spec, Tags: tags, InPlace: true})
+	u, err := source.Load(ctx, source.Options{Dir: dir, Spec: spec, Tags: tags, InPlace: true,
+		Also: lift.ModulePackages()})
 	if err != nil {
 		return nil, err
 	}

@@ -86,6 +86,8 @@ func specFlags(f *flagSet, s *flow.Spec) {
 			"inplace; state: inplace for methods whose receiver may keep state, else auto")
 	scoreFlags(f, s)
 	f.BoolVar(&s.Force, "force", false, "go on although the audit refuses the inputs")
+	f.BoolVar(&s.WithSimd, "with-simd", false,
+		"versions may call Beagle's module simd; where go.mod lacks it, the patch adds it (docs/lift.md)")
 }
 
 const acrossText = "let rewrites change what the target calls in other packages of its module, too, in copies"
@@ -352,7 +354,10 @@ func printResult(w io.Writer, r *beagle.Result, dir string, applied bool) {
 	if applied && r.Outcome == beagle.Improved {
 		fmt.Fprintf(w, "  %-22s written to the working tree\n", "applied")
 	}
-	for _, name := range report.Added(r.Patch) {
+	for _, m := range r.Requires {
+		fmt.Fprintf(w, "  %-22s %s %s, which the patch adds to go.mod\n", "requires", m.Path, m.Version)
+	}
+	for _, name := range report.AddedTests(r.Patch) {
 		fmt.Fprintf(w, "  %-22s %s\n", "with a test", name)
 	}
 	fmt.Fprintf(w, "  %-22s %s\n", "report", filepath.Join(dir, "report.html"))

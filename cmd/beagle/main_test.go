@@ -134,6 +134,9 @@ func setup(e *testscript.Env) error {
 	if probe, err := filepath.Abs("../../probe"); err == nil {
 		e.Setenv("PROBE_MODULE", probe) // for services that import the probe
 	}
+	if simd, err := filepath.Abs("../../simd"); err == nil {
+		e.Setenv("SIMD_MODULE", simd) // for modules that replace simd
+	}
 	if model, err := filepath.Abs("../../internal/forecast/toto/testdata/published"); err == nil {
 		e.Setenv("TOTO_MODEL", model) // small, with random weights
 	}

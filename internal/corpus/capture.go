@@ -72,7 +72,7 @@ func Capture(
 	c := &capturer{u: u, box: box, dir: dir, o: o}
 	c.defaults()
 	var err error
-	if c.tools, err = gotool.Find(ctx, &u.Target); err != nil {
+	if c.tools, err = gotool.Find(ctx, u); err != nil {
 		return nil, err
 	}
 	if c.tools.GOMODCACHE != "" && strings.HasPrefix(u.Target.PkgDir, c.tools.GOMODCACHE+string(filepath.Separator)) {

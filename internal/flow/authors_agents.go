@@ -55,7 +55,7 @@ func (au *authors) connect(budget *llm.Budget) (llm.Asker, error) {
 func (au *authors) coder(budget *llm.Budget) *coder.Coder {
 	m := &au.spec.Models
 	c := &coder.Coder{
-		Unit: au.unit, Load: au.spec.Load(),
+		Unit: au.unit, Load: au.load(),
 		Models: m.Ask, Budget: budget, Most: m.Caps.Money / agentShare, MostTokens: m.Caps.Tokens / agentShare,
 		Dir: au.lab.dir,
 	}

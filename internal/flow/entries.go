@@ -159,7 +159,7 @@ func (x *inPlaceEvidence) recall(ctx context.Context, ready *Prepared) error {
 // apart loads a function of the group as a target of its own, whose versions are those of the
 // group.
 func (x *inPlaceEvidence) apart(ctx context.Context, name string) (*source.Unit, error) {
-	load := x.spec.Load()
+	load := x.load()
 	load.Entry = name
 	u, err := source.Load(ctx, load)
 	if err == nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/beagle-go/beagle/internal/scratch"
 	"github.com/beagle-go/beagle/internal/source"
 	"github.com/beagle-go/beagle/internal/verify"
+	"github.com/beagle-go/beagle/mutate/lift"
 )
 
 // A lab builds, runs and times versions. It has a sandbox, a builder, the two judges, and a
@@ -52,6 +53,19 @@ func (l *lab) enclose(ctx context.Context, spec *Spec) (err error) {
 		l.ahead = harness.Ahead(ctx, l.box, spec.Dir, spec.Tags, filepath.Join(l.dir, "ahead"))
 	}
 	return err
+}
+
+// require prepares builds with the module simd where the spec allows it and go.mod lacks it; it
+// returns nil where nothing is to be added. A run that began before keeps its version.
+func (l *lab) require(ctx context.Context, spec *Spec, version string) (*source.Requirement, error) {
+	if !spec.WithSimd {
+		return nil, nil
+	}
+	dir := filepath.Join(l.dir, "module")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	return source.Require(ctx, spec.Load(), lift.SimdPath, version, dir)
 }
 
 // equip makes the builder and the two judges.

@@ -19,7 +19,8 @@ import (
 	"github.com/beagle-go/beagle/mutate/lift"
 )
 
-// A lifter looks for pieces of the original that do the same as a function of the standard library.
+// A lifter looks for pieces of the original that do the same as a function of the standard library,
+// or of a module that the target's package may import.
 // It looks once for each run. Its matches are part of the state that the search starts from, and
 // steps like those of the rules.
 type lifter struct {
@@ -95,7 +96,7 @@ func (l *lifter) find(ctx context.Context, p *mutate.Pass) []lift.Match {
 	each, total := l.terms()
 	s := lift.NewStudy(p, lift.Options{
 		Seed: l.spec.Seed, Terms: each, Total: total, Time: liftSearch,
-		Recorded: l.recorded(p), Sorted: l.sorted(), Simd: l.lab.unit.Package.MayImport(lift.SimdPath),
+		Recorded: l.recorded(p), Sorted: l.sorted(), Packages: l.modules(),
 		GoOn: func() bool {
 			l.pause.RLock()
 			defer l.pause.RUnlock()
@@ -161,10 +162,17 @@ func (l *lifter) run(ctx context.Context, s *lift.Study, p *mutate.Pass) (store.
 			Kind: "lifted", Candidate: l.inputs.works.root.ID, Toolchain: l.inputs.works.machine.Go,
 			Corpus: beagle.HashOf("lifted inputs", request, r.Stdout),
 			Extra: beagle.HashOf("lifted", programVersion(), string(p.Src), text, l.sorted(), l.spec.Seed,
-				l.lab.unit.Package.MayImport(lift.SimdPath)),
+				l.modules()),
 		}, err
 	}
 	return store.Key{}, fmt.Errorf("its pieces did not build alone in %d attempts", liftBuilds)
+}
+
+// modules returns the packages of modules whose functions the target's package may call.
+func (l *lifter) modules() []string {
+	return slices.DeleteFunc(lift.ModulePackages(), func(path string) bool {
+		return !l.lab.unit.Package.MayImport(path)
+	})
 }
 
 // sorted returns the parameters that are nearly always in order.

@@ -30,7 +30,9 @@ type Prepared struct {
 	Findings []beagle.Finding  `json:"findings,omitempty"`
 	Lifted   []lift.Match      `json:"lifted,omitempty"` // pieces of the original that the library has
 	Seconds  float64           `json:"seconds"`
-	First    float64           `json:"first,omitempty"` // seconds until a preview had verdicts; 0 without one
+	// version of the module that candidates may import and go.mod lacks
+	Requires string  `json:"requires,omitempty"`
+	First    float64 `json:"first,omitempty"` // seconds until a preview had verdicts; 0 without one
 
 	// Machine is the kind of machine that measures, if the run fixes it: results are looked up
 	// under its name.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/inorder"
+	"github.com/beagle-go/beagle/mutate/lift"
 )
 
 // A reporter writes the result of a run.
@@ -87,12 +88,41 @@ func (rp *reporter) improved(ctx context.Context, r *beagle.Result, j *Judged) e
 	if err != nil {
 		return err
 	}
+	extra = append(extra, rp.modules(r, j.Winner.Source)...)
 	patch, err := rp.unit.Writer.Patch(rp.unit.Conditions.Stated(j.Winner.Source), extra)
 	if err != nil {
 		return err
 	}
 	r.Patch, r.Files = patch.Diff, patch.Files
 	return nil
+}
+
+// modules states what a winner that calls a module needs and leaves open. It returns the changes of
+// go.mod and go.sum, if the winner needs any.
+func (rp *reporter) modules(r *beagle.Result, winner string) []beagle.PatchFile {
+	f, problem := rp.unit.Reader.Parse(winner)
+	if problem != nil {
+		return nil // which the patch reports
+	}
+	for _, m := range lift.Modules {
+		if !f.ImportsModule(m.Path) {
+			continue
+		}
+		why := "processors of other kinds: the functions of " + m.Path +
+			" ran and were timed with the instructions of this one"
+		r.Verification.NotDone = append(r.Verification.NotDone, why)
+		if a := r.Verification.Assurance; a != nil {
+			more := *a
+			more.NotChecked = append(slices.Clone(a.NotChecked), why)
+			r.Verification.Assurance = &more
+		}
+	}
+	q := rp.unit.Requirement
+	if q == nil || !f.ImportsModule(q.Module) {
+		return nil
+	}
+	r.Requires = []beagle.Required{{Path: q.Module, Version: q.Version}}
+	return q.Patch()
 }
 
 func (rp *reporter) reference() beagle.TargetRef {

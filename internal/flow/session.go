@@ -46,6 +46,13 @@ type setting struct {
 	ready *Prepared // the prepared state; the preparer writes it, and an evidence notes there what it observes
 }
 
+// load says how to load the target once more.
+func (of *setting) load() source.Options {
+	o := of.spec.Load()
+	o.Requirement = of.unit.Requirement
+	return o
+}
+
 // open loads the target and sets up everything that needs no corpus.
 func open(ctx context.Context, run string, spec Spec, s *store.Store, watch Watcher) (_ *session, err error) {
 	l, err := newLab()
@@ -61,7 +68,15 @@ func open(ctx context.Context, run string, spec Spec, s *store.Store, watch Watc
 	// Start the sandbox and load the target at the same time.
 	go programVersion() // reads a large file while the go command runs
 	unboxed := l.enclose(ctx, &spec)
-	u, err := source.Load(ctx, spec.Load())
+	var began Prepared
+	if _, err := s.Load(run, "prepared", &began); err != nil {
+		return nil, err
+	}
+	load := spec.Load()
+	if load.Requirement, err = l.require(ctx, &spec, began.Requires); err != nil {
+		return nil, err
+	}
+	u, err := source.Load(ctx, load)
 	if err != nil {
 		return nil, err
 	}
@@ -76,12 +91,12 @@ func open(ctx context.Context, run string, spec Spec, s *store.Store, watch Watc
 	}
 	// Join the parts. A run that began before keeps its kind of evidence.
 	x := newSession(run, spec, s, watch, u, l, mutators)
-	var began Prepared
-	if _, err := s.Load(run, "prepared", &began); err != nil {
-		return nil, err
-	}
 	x.preparer.choose(&began)
 	x.works.machine, x.works.making = ThisMachine(u.Target.PkgDir), making(mutators)
+	if q := u.Requirement; q != nil { // without it some verdicts would be others
+		x.ready.Requires = q.Version
+		x.works.making += q.Module + "@" + q.Version
+	}
 	x.works.score = x.inputs.scoreKey()
 	return x, nil
 }

@@ -52,6 +52,8 @@ type Spec struct {
 	Strict bool `json:"strict,omitempty"`
 	// versions may hold copies of functions of other packages of the module
 	Across bool `json:"across,omitempty"`
+	// candidates may call the module simd, which go.mod gets with the patch if it lacks it
+	WithSimd bool `json:"with_simd,omitempty"`
 	// the fastest version wins, not the simplest of those that are about as fast
 	Fastest bool `json:"fastest,omitempty"`
 	// absolute paths of hand-ins, which no test may use
@@ -140,7 +142,8 @@ func (s *Spec) Validate() error {
 // Load says which target to load, and how.
 func (s *Spec) Load() source.Options {
 	return source.Options{Dir: s.Dir, Spec: s.Target, Tags: s.Tags, Requires: s.Requires, Ignore: s.Ignore,
-		InPlace: s.mayGoInPlace(), Group: s.Evidence != EvidenceCorpus, Across: s.Across, Also: []string{lift.SimdPath}}
+		InPlace: s.mayGoInPlace(), Group: s.Evidence != EvidenceCorpus, Across: s.Across,
+		Also: lift.ModulePackages()}
 }
 
 // Anchor makes the paths of a spec absolute, so that it means the same to a process that resumes
@@ -239,6 +242,7 @@ func (s *Spec) Command() string {
 	add(s.Anew, "anew", s.Anew)
 	add(s.Strict, "strict", s.Strict)
 	add(s.Across, "across", s.Across)
+	add(s.WithSimd, "with-simd", s.WithSimd)
 	add(s.Fastest, "fastest", s.Fastest)
 	s.Models.flags(add)
 	return strings.Join(append(args, quote(s.Target)), " ")

@@ -25,14 +25,17 @@ import (
 type Toolchain struct {
 	GOROOT, GOCACHE, GOMODCACHE, GOWORK, GOFLAGS, CGO_ENABLED, GOEXPERIMENT string
 
-	tags []string
-	dir  string
+	tags   []string
+	dir    string
+	beside []string // directories that builds of candidates alone read
 }
 
 // Find asks the go command of the target's module where things are.
-func Find(ctx context.Context, of *beagle.Target) (*Toolchain, error) {
-	t := &Toolchain{tags: of.Tags, dir: of.PkgDir}
-	return t, harness.GoEnv(ctx, of.PkgDir, t)
+func Find(ctx context.Context, u *source.Unit) (*Toolchain, error) {
+	t := &Toolchain{tags: u.Target.Tags, dir: u.Target.PkgDir, beside: u.Beside()}
+	err := harness.GoEnv(ctx, t.dir, t)
+	t.GOFLAGS = u.Requirement.GOFLAGS(t.GOFLAGS)
+	return t, err
 }
 
 // Command returns the path of the go command.
@@ -150,6 +153,7 @@ func (t *Toolchain) Deps(ctx context.Context, of *beagle.Target, tests []*Listed
 // Readable returns the directories that the Toolchain and tests with these dependencies may read.
 func (t *Toolchain) Readable(of *beagle.Target, deps []*Listed) []string {
 	dirs := []string{t.GOROOT, t.GOCACHE, t.GOMODCACHE, of.Dir, of.PkgDir}
+	dirs = append(dirs, t.beside...)
 	if t.GOWORK != "" && t.GOWORK != "off" {
 		dirs = append(dirs, filepath.Dir(t.GOWORK))
 	}

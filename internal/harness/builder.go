@@ -110,6 +110,7 @@ func NewBuilder(ctx context.Context, u *source.Unit, box *sandbox.Sandbox, dir s
 	if b.tools, err = findToolchain(ctx, u.Target.PkgDir); err != nil {
 		return nil, err
 	}
+	b.tools.GOFLAGS = u.Requirement.GOFLAGS(b.tools.GOFLAGS)
 	original, problem := u.Reader.Parse(u.Target.Source)
 	if problem != nil {
 		return nil, fmt.Errorf("the original as a candidate: line %d: %s", problem.Line, problem.Message)
@@ -319,6 +320,7 @@ func (b *Builder) sandboxed(ctx context.Context, c sandbox.Command) (sandbox.Res
 // on disk.
 func (b *Builder) readable(pkgs map[string]*listed) []string {
 	dirs := []string{b.tools.GOROOT, b.tools.GOCACHE, b.tools.GOMODCACHE, b.target.Dir, b.target.PkgDir}
+	dirs = append(dirs, b.u.Beside()...)
 	if b.tools.GOWORK != "" && b.tools.GOWORK != "off" {
 		dirs = append(dirs, filepath.Dir(b.tools.GOWORK))
 	}

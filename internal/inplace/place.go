@@ -85,7 +85,7 @@ func New(
 		return nil, err
 	}
 	var err error
-	if p.tools, err = gotool.Find(ctx, &u.Target); err != nil {
+	if p.tools, err = gotool.Find(ctx, u); err != nil {
 		return nil, err
 	}
 	if err := p.writable(); err != nil {

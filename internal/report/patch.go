@@ -14,13 +14,14 @@ func ChangedOnly(patch string) string {
 	return b.String()
 }
 
-// Added names the new files of a patch.
-func Added(patch string) []string {
+// AddedTests names the files of tests that a patch adds.
+func AddedTests(patch string) []string {
 	var names []string
 	for _, file := range files(patch) {
 		if rest, ok := strings.CutPrefix(file, "--- /dev/null\n+++ b/"); ok {
-			name, _, _ := strings.Cut(rest, "\n")
-			names = append(names, name)
+			if name, _, _ := strings.Cut(rest, "\n"); strings.HasSuffix(name, "_test.go") {
+				names = append(names, name)
+			}
 		}
 	}
 	return names

@@ -37,7 +37,7 @@ func tell(s sheet, r *beagle.Result) {
 	profile(s, r.Profile)
 	lineage(s, r.Lineage)
 	advice(s, r.Advice)
-	change(s, r.Patch)
+	change(s, r)
 	verification(s, r)
 	inputs(s, r)
 	search(s, r)
@@ -204,13 +204,16 @@ func advice(s sheet, list []beagle.Advice) {
 	s.list(false, items...)
 }
 
-func change(s sheet, patch string) {
-	if patch == "" {
+func change(s sheet, r *beagle.Result) {
+	if r.Patch == "" {
 		return
 	}
 	s.heading(2, say("The change"))
-	s.diff(ChangedOnly(patch))
-	for _, name := range Added(patch) {
+	s.diff(ChangedOnly(r.Patch))
+	for _, m := range r.Requires {
+		s.para(say("It adds "), code(m.Path+" "+m.Version), say(" to go.mod."))
+	}
+	for _, name := range AddedTests(r.Patch) {
 		s.para(say("With it comes "), code(name), say(": a regression test and a benchmark over recorded inputs."))
 	}
 }

@@ -46,6 +46,14 @@ func (u *Unit) Clean() error {
 			return err
 		}
 	}
+	if u.Requirement == nil {
+		return nil
+	}
+	for _, f := range u.Requirement.Patch() {
+		if err := clean(u.Target.Dir, f.Path); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

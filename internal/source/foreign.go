@@ -68,7 +68,8 @@ func (cp *Copies) foreign(fn *types.Func) *foreign {
 func (cp *Copies) fetch(path, name string) *foreign {
 	// Load the other package as if the function were a target, with what it calls in its package as
 	// private copies.
-	o := Options{Dir: cp.opts.Dir, Spec: path + "." + name, Tags: cp.opts.Tags, Env: cp.opts.Env, InPlace: true}
+	o := Options{Dir: cp.opts.Dir, Spec: path + "." + name, Tags: cp.opts.Tags, Env: cp.opts.Env, InPlace: true,
+		Requirement: cp.opts.Requirement}
 	other, err := Load(context.Background(), o)
 	if err != nil {
 		return nil

@@ -41,6 +41,8 @@ type Options struct {
 
 	// Also names packages that candidates may import wherever the target's module requires theirs.
 	Also []string
+	// a module that the target's does not require, and candidates may import; nil for none
+	Requirement *Requirement
 	// let candidates also hold copies of functions of other packages of the module
 	Across bool
 	// also take several functions as one target: a type as "./pkg.Type", others as "./pkg.{A,B}"
@@ -80,6 +82,13 @@ func Load(ctx context.Context, o Options) (*Unit, error) {
 	if err := usable(pkg); err != nil {
 		return nil, err
 	}
+	if r := o.Requirement; r != nil && !pkg.Module.Main {
+		return nil, &beagle.UsageError{
+			What: fmt.Sprintf("%s is in %s, whose go.mod is not this module's to change: %s cannot be added to it",
+				pkg.PkgPath, pkg.Module.Path, r.Module),
+			Remedy: "work in a checkout of that module",
+		}
+	}
 	// Collect the export data of its imports. Candidates may import more of the standard library.
 	x := exports.New(func(path string) (string, error) {
 		if !isStd(path) {
@@ -95,14 +104,27 @@ func Load(ctx context.Context, o Options) (*Unit, error) {
 			x.Add(p.PkgPath, p.ExportFile)
 		}
 	})
-	return newUnit(ctx, o, pkg, name, x, o.alsoExports(ctx, pkg, x))
+	also := o.alsoExports(ctx, pkg, x)
+	if r := o.Requirement; r != nil && len(also.names) == 0 {
+		return nil, &beagle.UsageError{
+			What:   fmt.Sprintf("no package of %s %s can be imported: %v", r.Module, r.Version, also.err),
+			Remedy: "add it yourself, and make `go build` work: go get " + r.Module,
+		}
+	}
+	return newUnit(ctx, o, pkg, name, x, also)
+}
+
+// others are packages that candidates may import although the target's package does not.
+type others struct {
+	names map[string]string // by path
+	dirs  []string          // of their modules
+	err   error             // why one cannot be imported
 }
 
 // alsoExports finds the export data of the packages of o.Also whose module the target's module
-// requires: a candidate may import them, as any other file of the module may. It returns their
-// names by path.
-func (o *Options) alsoExports(ctx context.Context, pkg *packages.Package, x *exports.Importer) map[string]string {
-	also := map[string]string{}
+// requires: a candidate may import them, as any other file of the module may.
+func (o *Options) alsoExports(ctx context.Context, pkg *packages.Package, x *exports.Importer) others {
+	also := others{names: map[string]string{}}
 	// Read what the module requires. Without a go.mod nothing more can be imported.
 	if pkg.Module == nil || pkg.Module.GoMod == "" {
 		return also
@@ -116,17 +138,23 @@ func (o *Options) alsoExports(ctx context.Context, pkg *packages.Package, x *exp
 		return also
 	}
 	// Only packages of required modules have export data that fits.
-	for _, path := range o.Also {
-		required := slices.ContainsFunc(m.Require, func(r *modfile.Require) bool {
-			return path == r.Mod.Path || strings.HasPrefix(path, r.Mod.Path+"/")
+	paths := slices.DeleteFunc(slices.Clone(o.Also), func(path string) bool {
+		return !slices.ContainsFunc(m.Require, func(r *modfile.Require) bool {
+			return strings.HasPrefix(path+"/", r.Mod.Path+"/")
 		})
-		if !required {
-			continue
-		}
-		found, err := packages.Load(o.config(ctx, packages.NeedName|packages.NeedExportFile), path)
-		if err == nil && len(found) == 1 && len(found[0].Errors) == 0 && found[0].ExportFile != "" {
-			x.Add(path, found[0].ExportFile)
-			also[path] = found[0].Name
+	})
+	if len(paths) == 0 {
+		return also
+	}
+	found, err := packages.Load(o.config(ctx, packages.NeedName|packages.NeedExportFile|packages.NeedModule), paths...)
+	also.err = err
+	for _, p := range found {
+		if len(p.Errors) > 0 {
+			also.err = p.Errors[0]
+		} else if p.ExportFile != "" && p.Module != nil {
+			x.Add(p.PkgPath, p.ExportFile)
+			also.names[p.PkgPath] = p.Name
+			also.dirs = append(also.dirs, p.Module.Dir)
 		}
 	}
 	return also
@@ -138,7 +166,7 @@ func isStd(path string) bool {
 }
 
 // MayImport reports whether a candidate may import a package that is not of the standard library.
-func (pkg *Package) MayImport(path string) bool { return pkg.direct[path] || pkg.also[path] != "" }
+func (pkg *Package) MayImport(path string) bool { return pkg.direct[path] || pkg.also[path] }
 
 const listMode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
 	packages.NeedDeps | packages.NeedExportFile | packages.NeedModule | packages.NeedEmbedFiles
@@ -147,7 +175,7 @@ func (o *Options) config(ctx context.Context, mode packages.LoadMode) *packages.
 	c := &packages.Config{Context: ctx, Mode: mode, Dir: o.Dir}
 	// Beagle works offline: it reports a missing module and never downloads one.
 	c.Env = append(append(os.Environ(), o.Env...), "GOPROXY=off")
-	c.BuildFlags = append([]string{"-buildvcs=false"}, TagFlags(o.Tags)...)
+	c.BuildFlags = slices.Concat([]string{"-buildvcs=false"}, o.Requirement.Flags(), TagFlags(o.Tags))
 	return c
 }
 

@@ -30,7 +30,8 @@ type Package struct {
 	info    *types.Info
 	graph   *graph
 	exports *exports.Importer
-	also    map[string]string // names of packages that it does not import, and a candidate may
+	also    map[string]bool   // packages that it does not import, and a candidate may
+	beside  []string          // directories of their modules
 	direct  map[string]bool   // import paths that some file imports
 	names   map[string]string // import path -> package name, for every package that is linked
 
@@ -44,15 +45,19 @@ type Package struct {
 	qualify map[string]string // import path -> name in type strings
 }
 
-// newPackage parses and type-checks a package as the user wrote it. also are the names of packages
-// that it does not import, and candidates may.
-func newPackage(p *packages.Package, x *exports.Importer, also map[string]string) (*Package, error) {
+// newPackage parses and type-checks a package as the user wrote it. also are packages that it does
+// not import, and candidates may.
+func newPackage(p *packages.Package, x *exports.Importer, also others) (*Package, error) {
 	// Note the names of all packages in reach, and which ones the package imports itself.
 	pkg := &Package{Path: p.PkgPath, Name: p.Name, Dir: p.Dir, Root: moduleRoot(p), lang: language(p),
-		fset: token.NewFileSet(), exports: x, also: also, direct: map[string]bool{}, names: map[string]string{},
+		fset: token.NewFileSet(), exports: x, also: map[string]bool{}, beside: also.dirs,
+		direct: map[string]bool{}, names: map[string]string{},
 		qualify: map[string]string{}}
 	packages.Visit([]*packages.Package{p}, nil, func(q *packages.Package) { pkg.names[q.PkgPath] = q.Name })
-	maps.Copy(pkg.names, also)
+	maps.Copy(pkg.names, also.names)
+	for path := range also.names {
+		pkg.also[path] = true
+	}
 	for path := range p.Imports {
 		pkg.direct[path] = true
 	}

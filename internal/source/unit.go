@@ -38,18 +38,21 @@ type Unit struct {
 	Writer     *Writer     // of candidates, for other places
 	Callers    *Callers    // of the target, in its module
 
+	// a module that builds of candidates require, and go.mod does not; nil for none
+	Requirement *Requirement
+
 	opts Options
 }
 
 // newUnit reads a target in its package. Each part of the unit rests on those before it.
 func newUnit(
-	ctx context.Context, o Options, p *packages.Package, name string, x *exports.Importer, also map[string]string,
+	ctx context.Context, o Options, p *packages.Package, name string, x *exports.Importer, also others,
 ) (*Unit, error) {
 	pkg, err := newPackage(p, x, also)
 	if err != nil {
 		return nil, err
 	}
-	u := &Unit{opts: o, Package: pkg}
+	u := &Unit{opts: o, Package: pkg, Requirement: o.Requirement}
 	// Find the target in the package, and read its declaration.
 	u.Target = beagle.Target{Module: p.Module.Path, Dir: pkg.Root, PkgPath: pkg.Path, PkgName: pkg.Name,
 		PkgDir: pkg.Dir, Name: name, Go: pkg.lang, Tags: o.Tags}

@@ -28,15 +28,18 @@ var pureOnly = set(`
 	path/filepath.FromSlash path/filepath.IsAbs path/filepath.IsLocal
 	path/filepath.Join path/filepath.Match path/filepath.Rel path/filepath.Split
 	path/filepath.SplitList path/filepath.ToSlash path/filepath.VolumeName ` + vectorised(`
-	ASCII ASCIIString IndexNonASCII IndexNonASCIIString TagValid TagValidString
-	IndexNonTag IndexNonTagString IndexInvalidTag SumInt64 MinMaxInt64 LowerASCIIInPlace`))
+	.ASCII .ASCIIString .IndexNonASCII .IndexNonASCIIString .TagValid .TagValidString
+	.IndexNonTag .IndexNonTagString .IndexInvalidTag .Count .CountString .LowerASCIIInPlace
+	.SumInt64 .MinMaxInt64 .MinMaxFloat64
+	/crc.Update /crc.UpdateString /crc.UpdateIEEE /crc.UpdateIEEEString`))
 
 // vectorised gives names of functions the path of Beagle's vector kernels, which keep no state. A
-// candidate may call them where the user's go.mod requires that module.
+// candidate may call them where it may import that module: where go.mod requires it, or --with-simd
+// lets go.mod get it.
 func vectorised(names string) string {
 	var out []string
 	for name := range strings.FieldsSeq(names) {
-		out = append(out, "github.com/beagle-go/beagle/simd."+name)
+		out = append(out, "github.com/beagle-go/beagle/simd"+name)
 	}
 	return strings.Join(out, " ")
 }

@@ -17,11 +17,13 @@ type Component struct {
 	Imports []string
 
 	library   bool // a function of the library: a term without any is the old code again
+	module    bool // a function of a [Module], not of the standard library
 	commutes  bool
 	operator  bool     // its text needs parentheses inside another operator
 	price     int      // estimated cost of a run, to rank terms
 	place     int      // which result is taken, of a function with several; from 1
 	results   int      // that the function has
+	names     []string // of these results; see also resultNames
 	check     bool     // the taken result is an error, compared with nil
 	setup     []string // statements before the call, in which $0 is a fresh variable
 	statement string   // a statement that does it in place, with $1
@@ -55,13 +57,18 @@ func result(place, of int) trait {
 // isNil says that the result taken is an error and the value whether it is nil.
 func isNil(c *Component) { c.check = true }
 
-// paths are the packages whose names templates use.
+// named gives names to the results of a function.
+func named(names ...string) trait {
+	return func(c *Component) { c.names = names }
+}
+
+// paths are the packages whose names templates use. Those of a [Module] join them.
 var paths = map[string]string{
 	"strings": "strings", "bytes": "bytes", "slices": "slices", "maps": "maps", "bits": "math/bits", "math": "math",
 	"utf8": "unicode/utf8", "unicode": "unicode", "utf16": "unicode/utf16", "strconv": "strconv", "hex": "encoding/hex",
 	"base64": "encoding/base64", "base32": "encoding/base32", "binary": "encoding/binary", "crc32": "hash/crc32",
 	"crc64": "hash/crc64", "adler32": "hash/adler32", "html": "html", "path": "path", "url": "net/url",
-	"netip": "net/netip", "cmp": "cmp", "sort": "sort", "simd": SimdPath,
+	"netip": "net/netip", "cmp": "cmp", "sort": "sort",
 }
 
 var qualifier = regexp.MustCompile(`\b([a-z][a-z0-9]*)\.[A-Z]`)

@@ -37,6 +37,9 @@
 // looked up through inverses (not, +1, -1, conversions). Two terms may be joined by
 // a condition that says which of them is right.
 //
+// The functions are those of the standard library, and of the [Modules] whose packages
+// [Options.Packages] names. Terms of the two kinds are matches of their own.
+//
 // A term without a function of the library is refused: it is the old code again.
 // Functions that make right and absurd terms, such as an escape inside a
 // comparison, are allowed as the whole term only.

@@ -142,7 +142,7 @@ var resultNames = map[string][]string{
 	"slices.BinarySearch": {"at", "found"}, "utf8.DecodeRuneInString": {"r", "size"},
 	"utf8.DecodeLastRuneInString": {"r", "size"}, "binary.Uvarint": {"value", "size"},
 	"binary.Varint": {"value", "size"},
-	"bits.Mul64":    {"hi", "lo"}, "simd.MinMaxInt64": {"low", "high"},
+	"bits.Mul64":    {"hi", "lo"},
 }
 
 // resultOf names the results of a call once, and returns the name of one of them.
@@ -151,7 +151,10 @@ func (pr *printer) resultOf(c *Component, call string) string {
 	// their names.
 	names := pr.calls[call]
 	if names == nil {
-		wished := resultNames[c.Name]
+		wished := c.names
+		if wished == nil {
+			wished = resultNames[c.Name]
+		}
 		if wished == nil {
 			wished = []string{"value", "err"}
 		}
@@ -466,7 +469,7 @@ func (pr *printer) appended(o Output, t *term) []string {
 func (pr *printer) elements(o Output, t *term) string {
 	if t.c != nil && t.c.statement != "" && t.c.setup == nil && t.args[0].input >= 0 &&
 		pr.r.Inputs[t.args[0].input].Name == o.Name {
-		pr.need([]string{"slices"})
+		pr.need(importsOf(t.c.statement))
 		return t.c.text(t.c.statement, []string{o.Name})
 	}
 	return "copy(" + o.Name + ", " + pr.expr(t) + ")"

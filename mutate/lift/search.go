@@ -23,6 +23,7 @@ type term struct {
 	cost    int
 	price   int
 	library bool
+	module  bool // a part is a function of a module
 }
 
 // A leaf is an input or a constant, with its values on the pool.
@@ -48,7 +49,7 @@ const (
 	firstGuardCost = 3   // the level from which pairs of terms are joined by a condition
 	maxParts       = 400 // terms that are right on some examples, for each goal
 	maxConditions  = 400
-	maxDone        = 6 // terms that are right on all examples, for each goal
+	maxDone        = 6 // terms that are right on all examples, for each goal, with and without modules
 	maxCost        = 6
 	perArgument    = 60_000 // terms that are kept
 )
@@ -89,7 +90,7 @@ func search(n int, library []*Component, leaves []leaf, cols []any, goals []*goa
 	full := ^uint64(0) >> (64 - n)
 	// The leaves are the first terms. One with the values of another is left out.
 	for i, l := range leaves {
-		if mask := b.unseen(l.typ, cols[i], full); mask != 0 {
+		if mask := b.unseen(l.typ, cols[i], full, false); mask != 0 {
 			b.keep(&term{typ: l.typ, input: l.input, text: l.text, cost: 1, col: cols[i], mask: mask})
 		}
 	}
@@ -215,7 +216,7 @@ func (b *bank) try(c *Component, args []*term) {
 	}
 	// A term is defined where its arguments are, and must depend on an input.
 	mask := ^uint64(0) >> (64 - b.n)
-	inputs := false
+	inputs, module := false, c.module
 	var cols [3]any
 	for i, a := range args {
 		if a.price >= absurd {
@@ -224,6 +225,7 @@ func (b *bank) try(c *Component, args []*term) {
 		mask &= a.mask
 		cols[i] = a.col
 		inputs = inputs || a.input >= 0 || a.c != nil
+		module = module || a.module
 	}
 	if mask == 0 || !inputs {
 		return
@@ -238,11 +240,11 @@ func (b *bank) try(c *Component, args []*term) {
 		return
 	}
 	// Terms with the same values as an earlier one are dropped: that one is cheaper.
-	if mask = b.unseen(c.Result, dst, mask); mask == 0 {
+	if mask = b.unseen(c.Result, dst, mask, module); mask == 0 {
 		return
 	}
 	t := &term{c: c, args: slices.Clone(args), typ: c.Result, col: dst, mask: mask, input: -1, cost: 1, price: c.price,
-		library: c.library}
+		library: c.library, module: module}
 	for _, a := range args {
 		t.cost, t.price, t.library = t.cost+a.cost, t.price+a.price, t.library || a.library
 	}
@@ -250,13 +252,17 @@ func (b *bank) try(c *Component, args []*term) {
 }
 
 // unseen masks the examples on which values may be kept; none where another term has the same
-// values.
-func (b *bank) unseen(typ *Type, col any, mask uint64) uint64 {
+// values. Terms with functions of modules are apart: of a term of the standard library and one of a
+// module the faster one is found by measuring both.
+func (b *bank) unseen(typ *Type, col any, mask uint64, module bool) uint64 {
 	sum, small := typ.hash(col, mask)
 	if mask &= small; mask == 0 {
 		return 0
 	}
 	key := mix(mix(sum, mask), typ.id)
+	if module {
+		key = mix(key, 1)
+	}
 	if _, known := b.seen[key]; known {
 		return 0
 	}
@@ -307,10 +313,16 @@ func (g *goal) meet(t *term) {
 func (g *goal) accept(t *term) {
 	if g.of != nil {
 		t = &term{c: g.via, args: []*term{t}, typ: g.of.typ, mask: g.of.mask, input: -1, cost: t.cost + 1,
-			price: t.price + g.via.price, library: t.library}
+			price: t.price + g.via.price, library: t.library, module: t.module}
 		g = g.of
 	}
-	if (t.library || t.c != choose) && len(g.done) < maxDone {
+	same := 0
+	for _, d := range g.done {
+		if d.module == t.module {
+			same++
+		}
+	}
+	if (t.library || t.c != choose) && same < maxDone {
 		g.done = append(g.done, t)
 	}
 }
@@ -341,7 +353,7 @@ func (b *bank) guards(level int) {
 			}
 			t := &term{c: choose, args: []*term{c, a, o}, typ: g.typ, mask: g.mask, input: -1,
 				cost: 1 + a.cost + o.cost + c.cost, price: 1 + a.price + o.price + c.price,
-				library: a.library || o.library}
+				library: a.library || o.library, module: c.module || a.module || o.module}
 			g.accept(t)
 		}
 		inorder.By(g.done, func(a, c *term) int { return cmp.Compare(a.cost, c.cost) })

@@ -3,6 +3,7 @@ package lift
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -22,7 +23,7 @@ type Options struct {
 	Time     time.Duration    // for all regions, by the clock; 0 is a minute
 	Recorded []map[string]any // arguments of recorded calls of the target, by parameter
 	Sorted   []string         // parameters of the target that are nearly always in order
-	Simd     bool             // the user's module has the module of SimdPath
+	Packages []string         // packages of [Modules] whose functions are offered
 	GoOn     func() bool      // asked often; the study ends when it is false. It may wait; nil is always true
 }
 
@@ -238,8 +239,8 @@ func (s *Study) round(l *limits, rep *Report) {
 		// makes them needless.
 		got := ahead.answer(k, l)
 		if got.why == "" {
-			rep.Matches, q.found = append(rep.Matches, got.match), got.found
-			a.Term, a.Why = got.match.Term, ""
+			rep.Matches, q.found = append(rep.Matches, got.matches...), got.found
+			a.Term, a.Why = got.matches[0].Term, ""
 			continue
 		}
 		a.Why, a.final = got.why, got.why != noTerm && got.why != noneHeld && got.why != noTime
@@ -260,11 +261,12 @@ func covered(found []Match, p *mutate.Pass, r *Region) bool {
 	})
 }
 
-// An answered question has a match, with a term for each output, or a reason why not.
+// An answered question has matches, with a term for each output of the first one, or a reason why
+// not.
 type answered struct {
-	match Match
-	found []*term
-	why   string
+	matches []Match
+	found   []*term
+	why     string
 }
 
 // answer looks for the terms of one region.
@@ -294,15 +296,57 @@ func (s *Study) answer(q *question, l *limits) answered {
 			why = reason
 			continue
 		}
-		f, ok := s.match(q, terms)
-		if !ok {
-			why = "the term is not better than the code"
-			continue
+		var a answered
+		for _, way := range ways(terms) {
+			f, ok := s.match(q, way)
+			if !ok {
+				continue
+			}
+			f.Sorted = k > 0
+			if a.matches = append(a.matches, f); len(a.matches) == 1 {
+				a.found = q.best(way)
+			}
 		}
-		f.Sorted = k > 0
-		return answered{match: f, found: q.best(terms)}
+		if len(a.matches) > 0 {
+			return a
+		}
+		why = "the term is not better than the code"
 	}
 	return answered{why: why}
+}
+
+// ways splits the terms of each output: into those of the standard library, where each output has
+// one, and those of modules, where some output has one. The measurement then decides between the
+// two. A term of a module that is dearer by estimate than one of the standard library is no way of
+// its own: nearly all values can be had by a detour over some function.
+func ways(right [][]*term) (out [][][]*term) {
+	standard, modules := make([][]*term, len(right)), make([][]*term, len(right))
+	whole, some := true, false
+	for k, ts := range right {
+		cheapest := math.MaxInt
+		for _, t := range ts {
+			if !t.module {
+				standard[k], cheapest = append(standard[k], t), min(cheapest, t.price)
+			}
+		}
+		for _, t := range ts {
+			if t.module && t.price <= cheapest {
+				modules[k] = append(modules[k], t)
+			}
+		}
+		whole, some = whole && len(standard[k]) > 0, some || len(modules[k]) > 0
+		// An output without a term of a module takes one of the standard library.
+		if len(modules[k]) == 0 {
+			modules[k] = standard[k]
+		}
+	}
+	if whole {
+		out = append(out, standard)
+	}
+	if some {
+		out = append(out, modules)
+	}
+	return out
 }
 
 // sorted returns the place of an input that is nearly always in order; -1 for none.
@@ -337,10 +381,10 @@ func inOrder(col any, i int) bool {
 
 // library returns the functions that terms may have.
 func (s *Study) library() []*Component {
-	if s.o.Simd {
-		return slices.Concat(simdLibrary, all)
+	if len(s.o.Packages) == 0 {
+		return all
 	}
-	return all
+	return append(offered(s.o.Packages), all...)
 }
 
 // pool holds the inputs on which the region ended, where keep says so.
