@@ -102,6 +102,7 @@ var written = []*mutate.Mutator{
 	writeByte,
 	mergeWrites,
 	lowerText,
+	scanText,
 	hoistCompile,
 	regexpMatch,
 	regexpFind,

@@ -17,9 +17,10 @@ var Default = slices.DeleteFunc(slices.Clone(All), func(m *mutate.Mutator) bool 
 //
 // The rules here stay because each makes a change that does not depend on one task. Some make what
 // performance commits do most: word and table forms of byte loops, sorting avoided, small sets
-// without a map, copies left out, work at a text's end only. The others are textbook changes of any
-// loop or recursion, or bring in the library's function, and the goals of docs/measurements.md for
-// MergeTags, Fibonacci and Checksum rest on three of them.
+// without a map, copies left out, work at a text's end only. One serves a call that is slow and
+// rare, fmt.Sscanf, of which the packages of recall.txt have none. The others are textbook changes
+// of any loop or recursion, or bring in the library's function, and the goals of
+// docs/measurements.md for MergeTags, Fibonacci and Checksum rest on three of them.
 var Suite = []*mutate.Mutator{
 	blockConsume,
 	partialWord,
@@ -28,6 +29,7 @@ var Suite = []*mutate.Mutator{
 	fuseLoops,
 	runeSlice,
 	replaceBytes,
+	scanText,
 	structKey,
 	positionSet,
 	needlessCopy,
