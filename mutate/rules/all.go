@@ -72,6 +72,7 @@ var written = []*mutate.Mutator{
 	chainSwitch,
 	cheapFirst,
 	onlyIfNeeded,
+	foldLength,
 	domainTable,
 	answerTable,
 	hexPairs,
