@@ -134,6 +134,7 @@ var written = []*mutate.Mutator{
 
 	// Maps, sorting, hashing, recursion.
 	mapUpdate,
+	mapEntry,
 	byteMap,
 	mapSwitch,
 	mapClear,
