@@ -112,8 +112,18 @@ func (w *writer) helper(name string, typeArgs []ast.Expr) string {
 // Helper returns the name of the candidate's copy of a function of the kit, and the edits that
 // declare it after n's function. Code of a rule that no example can express calls it so.
 func Helper(p *mutate.Pass, n ast.Node, name string) (string, []mutate.Edit, error) {
+	own, edits, err := Helpers(p, n, name)
+	return own[name], edits, err
+}
+
+// Helpers is [Helper] for several functions, which may call each other. It returns the names of the
+// copies by those in the kit.
+func Helpers(p *mutate.Pass, n ast.Node, names ...string) (map[string]string, []mutate.Edit, error) {
 	w := newWriter(&Match{Pass: p, Node: n}, nil, newSurroundings(p))
-	own := w.copyHelper(name, nil)
+	own := map[string]string{}
+	for _, name := range names {
+		own[name] = w.copyHelper(name, nil)
+	}
 	return own, append(w.imported(), w.declared()...), w.err
 }
 

@@ -72,6 +72,7 @@ var written = []*mutate.Mutator{
 	chainSwitch,
 	cheapFirst,
 	onlyIfNeeded,
+	foldLength,
 	domainTable,
 	answerTable,
 	hexPairs,
@@ -102,6 +103,7 @@ var written = []*mutate.Mutator{
 	writeByte,
 	mergeWrites,
 	lowerText,
+	scanText,
 	hoistCompile,
 	regexpMatch,
 	regexpFind,
@@ -132,6 +134,7 @@ var written = []*mutate.Mutator{
 
 	// Maps, sorting, hashing, recursion.
 	mapUpdate,
+	mapEntry,
 	byteMap,
 	mapSwitch,
 	mapClear,
