@@ -249,6 +249,23 @@ func (tr *trims) trim(proposal int) *Trim {
 	return &tr.Trims[i]
 }
 
+// hear stores what trims made. Of proposals that made the same text, one alone has a verdict. The
+// others take the member from it, whichever proposal comes first.
+func (tr *trims) hear(feedback []Feedback) {
+	for i := range feedback {
+		if t := tr.trim(feedback[i].Proposal); t != nil {
+			t.note(tr.population, &feedback[i])
+		}
+	}
+	for i := range tr.Trims {
+		t := &tr.Trims[i]
+		same := func(o Trim) bool { return o.ID == t.ID && o.As != "" }
+		if at := slices.IndexFunc(tr.Trims, same); t.As == "" && t.ID != "" && at >= 0 {
+			t.As = tr.Trims[at].As
+		}
+	}
+}
+
 // note stores the candidate that a trim made.
 func (t *Trim) note(pop *population, o *Feedback) {
 	t.ID, t.Steps, t.Reading = o.Candidate.ID, o.Candidate.Steps, o.Reading
