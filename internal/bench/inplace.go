@@ -239,6 +239,9 @@ func only1(t *rt.Timing, w int) *rt.Timing {
 		out.Window = append(out.Window, 0)
 		for v := range t.Wall {
 			out.Wall[v] = append(out.Wall[v], t.Wall[v][r])
+			if r < len(t.CPU[v]) {
+				out.CPU[v] = append(out.CPU[v], t.CPU[v][r])
+			}
 		}
 	}
 	return out

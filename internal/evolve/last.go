@@ -58,7 +58,8 @@ type Finalist struct {
 
 // AskTrims returns the proposals of a search's last two generations. They leave out steps of the
 // finalists, because a maintainer should not have to read a step that gains nothing. The first
-// generation leaves out each step alone, and joins the steps that gain something by the regression.
+// generation leaves out each step alone and each bundle, and joins the steps that gain something by
+// the regression.
 // The second leaves out the two least useful, the three least useful, and so on. They cost no
 // budget. An empty result means that nothing is left to trim.
 func (s *Search) AskTrims() []Proposal {
@@ -122,20 +123,24 @@ func (tr *trims) cuts(m *Member) [][]int {
 		return nil
 	}
 	var out [][]int
+	add := func(cut []int) {
+		known := func(other []int) bool { return slices.Equal(other, cut) }
+		asked := func(t Trim) bool { return t.Of == m.ID && known(t.Without) }
+		whole := len(cut) == len(m.Steps) // that is the original
+		if len(cut) > 0 && !whole && !slices.ContainsFunc(out, known) && !slices.ContainsFunc(tr.Trims, asked) {
+			out = append(out, cut)
+		}
+	}
 	if tr.Trimmed == 0 {
 		for i := range n {
-			out = append(out, []int{i})
+			add([]int{i})
+		}
+		for _, b := range bundles(m.loose()) {
+			add(b)
 		}
 		return out
 	}
 	order := tr.leastUseful(m)
-	add := func(cut []int) {
-		known := func(other []int) bool { return slices.Equal(other, cut) }
-		whole := len(cut) == len(m.Steps) // that is the original
-		if len(cut) > 1 && !whole && !slices.ContainsFunc(out, known) {
-			out = append(out, cut)
-		}
-	}
 	for k := 2; k <= n; k++ {
 		cut := slices.Clone(order[:k])
 		inorder.Sort(cut)
@@ -247,6 +252,23 @@ func (tr *trims) trim(proposal int) *Trim {
 		return nil
 	}
 	return &tr.Trims[i]
+}
+
+// hear stores what trims made. Of proposals that made the same text, one alone has a verdict. The
+// others take the member from it, whichever proposal comes first.
+func (tr *trims) hear(feedback []Feedback) {
+	for i := range feedback {
+		if t := tr.trim(feedback[i].Proposal); t != nil {
+			t.note(tr.population, &feedback[i])
+		}
+	}
+	for i := range tr.Trims {
+		t := &tr.Trims[i]
+		same := func(o Trim) bool { return o.ID == t.ID && o.As != "" }
+		if at := slices.IndexFunc(tr.Trims, same); t.As == "" && t.ID != "" && at >= 0 {
+			t.As = tr.Trims[at].As
+		}
+	}
 }
 
 // note stores the candidate that a trim made.

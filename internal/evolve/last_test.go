@@ -269,3 +269,34 @@ func TestTrimsGoOn(t *testing.T) {
 		t.Errorf("asked for %q and kept %q; want %q and %q", got, stopped.finalists(), want, straight.finalists())
 	}
 }
+
+// TestTrimsOfOneText: two proposals make the same text, and the feedback calls one of them a
+// duplicate. Both stand for the member with the text, or with its machine code, in either order.
+func TestTrimsOfOneText(t *testing.T) {
+	const member = "c g0 g1"
+	good := Feedback{Verdict: beagle.Verdict{Status: beagle.Equal}}
+	wrong := Feedback{Verdict: beagle.Verdict{Status: beagle.Wrong}}
+	again := Feedback{Verdict: beagle.Verdict{Status: beagle.Duplicate}}
+	twin := Feedback{Verdict: beagle.Verdict{Status: beagle.Duplicate}, Twin: member}
+	for _, c := range []struct {
+		joint, other Feedback
+		want         string
+	}{
+		{good, again, "x"}, {again, good, "x"}, {twin, again, member}, {again, twin, member}, {wrong, again, ""},
+	} {
+		x := newTrimmed(t, "g0 g1")
+		told := []Feedback{c.joint, c.other}
+		for i, of := range []string{x.Root, member} {
+			p := x.enroll(Proposal{Parent: x.Root, Kind: Cross})
+			x.trims.Trims = append(x.trims.Trims, Trim{Of: of, Proposal: p.ID})
+			told[i].Proposal, told[i].Candidate = p.ID, beagle.Candidate{ID: "x"}
+		}
+		if err := x.Tell(told); err != nil {
+			t.Fatal(err)
+		}
+		if joint, other := x.trims.joint(), x.trims.Trims[1].As; joint != c.want || other != c.want {
+			t.Errorf("feedback %v on the joint version, %v on the other: they are %q and %q, want %q",
+				c.joint.Verdict.Status, c.other.Verdict.Status, joint, other, c.want)
+		}
+	}
+}

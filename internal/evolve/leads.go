@@ -96,35 +96,125 @@ func Rank(leads []Lead, ratios []beagle.Ratio) []int {
 	return order[:min(len(order), maxFinalists)]
 }
 
-// Singles returns the forms of a lead that leave out one step.
-func (l *Lead) Singles() []Part {
-	one := func(p Part) bool { return len(p.Without) != 1 }
-	return slices.DeleteFunc(slices.Clone(l.Parts), one)
-}
-
-// Spare returns the steps of a lead to leave out. gains compare each of its Singles with the lead
-// in the same layouts. A step should surely gain something, since a maintainer has to read it:
-// unshown holds the steps for which that is not sure, useless those that do not seem to gain. If a
-// form could not be timed, its step stays.
-func Spare(singles []Part, gains []beagle.Ratio) (unshown, useless []int) {
-	for i, p := range singles {
-		if gains[i].Low <= 0 {
-			continue
-		}
-		if gains[i].High >= 1 {
-			unshown = append(unshown, p.Without[0])
-		}
-		if gains[i].Point >= 1-perStep {
-			useless = append(useless, p.Without[0])
+// Compared returns the forms that a sifting compares with the lead: first those that leave out a
+// bundle, and then those that leave out one step.
+func (l *Lead) Compared() (out []Part) {
+	for _, b := range bundles(l.loose()) {
+		whole := func(p Part) bool { return slices.Equal(p.Without, b) }
+		if at := slices.IndexFunc(l.Parts, whole); at >= 0 {
+			out = append(out, l.Parts[at])
 		}
 	}
-	inorder.Sort(unshown)
-	inorder.Sort(useless)
+	for _, p := range l.Parts {
+		if len(p.Without) == 1 {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// bundles returns the steps of each rewrite that has several, by index.
+func bundles(steps []beagle.Step) (out [][]int) {
+	of := map[string][]int{}
+	for i, st := range steps {
+		of[st.Mutator] = append(of[st.Mutator], i)
+	}
+	for i, st := range steps {
+		if b := of[st.Mutator]; len(b) > 1 && b[0] == i {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// Spare returns the steps of a lead to leave out. found compares each of its Compared forms with
+// the lead in the same layouts, and whole the lead with the original. A step should surely gain
+// something, since a maintainer has to read it: unshown holds the steps for which that is not sure,
+// useless those that do not seem to gain. If a form could not be timed, its step stays.
+//
+// What one rewrite gains at each of several places may be too little to show, and at all of them
+// together is not. So the steps of a bundle that is shown to gain go only if those that stay hold
+// its gain.
+func (l *Lead) Spare(found []beagle.Ratio, whole beagle.Ratio) (unshown, useless []int) {
+	// Weigh the single steps, and then the bundles.
+	single, bundle := map[int]beagle.Ratio{}, map[int]beagle.Ratio{}
+	for i, p := range l.Compared() {
+		switch {
+		case found[i].Low <= 0:
+		case len(p.Without) == 1:
+			single[p.Without[0]] = found[i]
+		default:
+			bundle[p.Without[0]] = found[i]
+		}
+	}
+	for _, step := range inorder.Keys(single) {
+		if single[step].High >= 1 {
+			unshown = append(unshown, step)
+		}
+		if single[step].Point >= 1-perStep {
+			useless = append(useless, step)
+		}
+	}
+	for _, b := range bundles(l.loose()) {
+		without := bundle[b[0]]
+		if len(b) == len(l.Steps) && whole.Low > 0 { // the original is the form without it
+			without = beagle.Ratio{Point: 1 / whole.Point, Low: 1 / whole.High, High: 1 / whole.Low}
+		}
+		if without.Low <= 0 || without.High >= 1 {
+			continue
+		}
+		// Of the cuts of the bundle, the first that leaves its gain there holds for both lists.
+		if !holds(b, unshown, single, without.Point) {
+			unshown = swap(b, unshown, useless)
+		}
+		if !holds(b, unshown, single, without.Point) {
+			unshown = swap(b, unshown, nil)
+		}
+		if !holds(b, useless, single, without.Point) {
+			useless = swap(b, useless, nil)
+		}
+	}
 	return unshown, useless
 }
 
+// holds reports whether a bundle keeps its gain without the steps of a cut, as far as single steps
+// tell. without is the ratio of the form that lacks the whole bundle.
+func holds(bundle, cut []int, single map[int]beagle.Ratio, without float64) bool {
+	kept := 1.0
+	for _, step := range bundle {
+		r, known := single[step]
+		switch {
+		case slices.Contains(cut, step):
+		case !known:
+			return true
+		default:
+			kept /= r.Point
+		}
+	}
+	return kept >= AsGoodAs(1/without, false)
+}
+
+// swap replaces the steps of a bundle in a cut by those that another cut has of it.
+func swap(bundle, cut, by []int) (out []int) {
+	for _, step := range cut {
+		if !slices.Contains(bundle, step) {
+			out = append(out, step)
+		}
+	}
+	for _, step := range by {
+		if slices.Contains(bundle, step) {
+			out = append(out, step)
+		}
+	}
+	inorder.Sort(out)
+	return out
+}
+
+// loose returns the steps of a lead that may be left out.
+func (l *Lead) loose() []beagle.Step { return l.Steps[len(l.Steps)-l.Loose:] }
+
 // Loosened returns a loose step of a lead, by index.
-func (l *Lead) Loosened(step int) beagle.Step { return l.Steps[len(l.Steps)-l.Loose+step] }
+func (l *Lead) Loosened(step int) beagle.Step { return l.loose()[step] }
 
 // Less returns the steps of a lead without some of the loose ones.
 func (l *Lead) Less(cut []int) []beagle.Step { return leaveOut(l.Steps, len(l.Steps)-l.Loose, cut) }

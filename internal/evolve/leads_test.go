@@ -19,7 +19,7 @@ func TestLeads(t *testing.T) {
 	x.run(t)
 	var got []string
 	for _, l := range x.Leads() {
-		got = append(got, fmt.Sprint(strings.TrimPrefix(l.ID, "c "), " ", len(l.Singles())))
+		got = append(got, fmt.Sprint(strings.TrimPrefix(l.ID, "c "), " ", len(l.Compared())))
 	}
 	if want := []string{"g1 g2 g3 3", "g4 g5 2", "g0 0", "g6 0", "g7 0"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
@@ -63,10 +63,32 @@ func TestOfWhatNothingIsKnown(t *testing.T) {
 	if got := Rank(leads, []beagle.Ratio{unknown, slow}); !slices.Equal(got, []int{1, 0}) {
 		t.Errorf("%v leads", got)
 	}
-	singles := []Part{{Without: []int{0}}, {Without: []int{1}}}
-	unshown, useless := Spare(singles, []beagle.Ratio{unknown, slow})
+	lead := Lead{Steps: []beagle.Step{{Mutator: "a"}, {Mutator: "b"}}, Loose: 2,
+		Parts: []Part{{Without: []int{0}}, {Without: []int{1}}}}
+	unshown, useless := lead.Spare([]beagle.Ratio{unknown, slow}, unknown)
 	if !slices.Equal(unshown, []int{1}) || !slices.Equal(useless, []int{1}) {
 		t.Errorf("steps %v are not shown to gain, %v look useless", unshown, useless)
+	}
+}
+
+// TestBundles: the forms without a rewrite's steps at all places are asked for, and compared first.
+func TestBundles(t *testing.T) {
+	x := newTrimmed(t)
+	c, v := x.judged([]string{"g0", "g1", "g0", "n0", "g1", "g0"})
+	x.Add(c, v, nil)
+	asked := x.run(t)
+	for _, want := range []string{"g1 n0 g1", "g0 g0 n0 g0"} {
+		if !slices.Contains(asked[0], want) {
+			t.Errorf("%q is not among %q", want, asked[0])
+		}
+	}
+	var got [][]int
+	l := x.Leads()[0]
+	for _, p := range l.Compared() {
+		got = append(got, p.Without)
+	}
+	if want := "[[0 2 5] [1 4] [0] [1] [2] [3] [4] [5]]"; fmt.Sprint(got) != want {
+		t.Errorf("compared without %v, want %v", got, want)
 	}
 }
 
@@ -118,18 +140,18 @@ func TestSpareOnLandscapes(t *testing.T) {
 			w.run(s, 8)
 			w.trim(t, s)
 			leads := s.Leads()
-			if len(leads) == 0 || len(leads[0].Singles()) == 0 {
+			if len(leads) == 0 || len(leads[0].Compared()) == 0 {
 				continue
 			}
 			l, r := leads[0], rand.New(rand.NewPCG(seed, 5))
 			whole := w.ratio(w.source[l.ID])
 			var gains []beagle.Ratio
 			truths := map[int]float64{}
-			for _, p := range l.Singles() {
+			for _, p := range l.Compared() {
 				truths[p.Without[0]] = w.ratio(w.source[p.ID]) / whole
 				gains = append(gains, overLayouts(r, truths[p.Without[0]]))
 			}
-			unshown, _ := Spare(l.Singles(), gains)
+			unshown, _ := l.Spare(gains, overLayouts(r, whole))
 			for step, truth := range truths {
 				switch gone := slices.Contains(unshown, step); {
 				case truth >= 1:
@@ -155,6 +177,90 @@ func TestSpareOnLandscapes(t *testing.T) {
 	if t.Log(said); before < 20 || after > before/6 || lost > kept/6 {
 		t.Error(said)
 	}
+}
+
+// TestSpareBundles trims a version whose steps one rewrite took at several places, by layouts with
+// the luck of real code. What the places gain together stays, though each gains too little to show,
+// and places that gain nothing go nearly as often as by themselves.
+func TestSpareBundles(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		gains []float64 // of the places
+		other float64   // of another rewrite's step; 0 for none
+		// bounds on the share of the bundle's gain that stays, and of its steps without a gain
+		kept, needless float64
+	}{
+		{"little at each of three", []float64{0.025, 0.025, 0.025}, 0.1, 0.75, 0},
+		{"little at each of four, and nothing else", []float64{0.02, 0.02, 0.02, 0.02}, 0, 0.7, 0},
+		{"much at one of three", []float64{0.1, 0, 0}, 0.1, 0.95, 0.2},
+		{"little at two of four", []float64{0.04, 0.04, 0, 0}, 0.1, 0.8, 0.4},
+		{"nothing at three", []float64{0, 0, 0}, 0.1, 0, 0.1},
+	} {
+		kept, needless := sparedBundle(c.gains, c.other, true)
+		before, needlessBefore := sparedBundle(c.gains, c.other, false)
+		said := fmt.Sprintf("%s: %.2f of the gain stays and %.2f of the idle steps; by single steps %.2f and %.2f",
+			c.name, kept, needless, before, needlessBefore)
+		if t.Log(said); kept < c.kept || needless > c.needless {
+			t.Error(said)
+		}
+	}
+}
+
+// sparedBundle trims a version many times, with its bundle or by single steps alone. It returns the
+// share of the bundle's gain that stays, and that of its steps without a gain.
+func sparedBundle(gains []float64, other float64, together bool) (kept, needless float64) {
+	const runs = 400
+	sum, none := 0.0, 0.0
+	for seed := range uint64(runs) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		l, total := bundled(gains, other, together)
+		var found []beagle.Ratio
+		for _, p := range l.Compared() {
+			lost := 0.0
+			for _, step := range p.Without {
+				lost += slices.Concat(gains, []float64{other})[step]
+			}
+			found = append(found, overLayouts(r, math.Exp(-lost)))
+		}
+		var whole beagle.Ratio
+		if together {
+			whole = overLayouts(r, math.Exp(total))
+		}
+		unshown, _ := l.Spare(found, whole)
+		for i, g := range gains {
+			sum += g
+			if g == 0 {
+				none++
+			}
+			if !slices.Contains(unshown, i) {
+				kept += g
+				if g == 0 {
+					needless++
+				}
+			}
+		}
+	}
+	return kept / max(sum, 1e-9), needless / max(none, 1)
+}
+
+// bundled returns a lead with a rewrite at several places and perhaps a step of another one, and
+// its whole gain.
+func bundled(gains []float64, other float64, together bool) (l Lead, total float64) {
+	var all []int
+	for i, g := range gains {
+		l.Steps = append(l.Steps, beagle.Step{Mutator: "everywhere"})
+		l.Parts = append(l.Parts, Part{Without: []int{i}})
+		total, all = total+g, append(all, i)
+	}
+	if other > 0 {
+		l.Steps = append(l.Steps, beagle.Step{Mutator: "once"})
+		l.Parts = append(l.Parts, Part{Without: []int{len(gains)}})
+		if together {
+			l.Parts = append(l.Parts, Part{Without: all})
+		}
+	}
+	l.Loose = len(l.Steps)
+	return l, total + other
 }
 
 // TestJoint: where six steps gain 3 % each and a layout's luck is worth 4 %, the best of 144

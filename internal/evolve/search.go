@@ -293,10 +293,8 @@ func (s *Search) Tell(feedback []Feedback) error {
 			return err
 		}
 		s.learn(p, &sorted[i])
-		if t := s.trims.trim(p.ID); t != nil {
-			t.note(&s.population, &sorted[i])
-		}
 	}
+	s.trims.hear(sorted)
 	// Count the generation, and whether it brought a new best.
 	s.merits.forgetFit()
 	s.agenda.Generation++

@@ -115,30 +115,27 @@ func moved(from *source.File, lines map[int]float64, to *source.File) map[int]fl
 	return out
 }
 
-// idleShare is the share of the time below which a callee is not worth a move, and idleSamples are
-// how many samples show that: with none of 300, a share is below 1 % at 95 % (the rule of three).
-const (
-	idleShare   = 0.01
-	idleSamples = 300
-)
+// idleSamples are how many samples show that a callee takes no time: with none of 300, a share is
+// below 1 % at 95 % (the rule of three).
+const idleSamples = 300
 
 // showsIdle reports whether a profile can say that a callee takes no time.
 func showsIdle(profile bench.Profile) bool {
 	return len(profile.Callees) > 0 && profile.Samples >= idleSamples
 }
 
-// idle returns a function that tells which functions take no time. It is nil if the profile cannot
-// tell.
-func idle(profile bench.Profile) func(key string) bool {
+// calleeShare returns a function that tells the share of the time in a callee. It is nil if the
+// profile cannot tell.
+func calleeShare(profile bench.Profile) func(key string) float64 {
 	if !showsIdle(profile) {
 		return nil
 	}
-	return func(key string) bool {
+	return func(key string) float64 {
 		sum := 0.0
 		for _, share := range profile.Callees[key] {
 			sum += share
 		}
-		return sum < idleShare
+		return sum
 	}
 }
 
@@ -188,7 +185,7 @@ func (w *workbench) sharesOf(c beagle.Candidate, f *source.File, copies []string
 		w.copied(f, copies, v.lines)
 		v.shows = showsIdle(w.profile)
 		for name, share := range w.known.total {
-			v.idle[name] = share < idleShare && v.shows && name != w.unit.Target.Name
+			v.idle[name] = share < source.IdleShare && v.shows && name != w.unit.Target.Name
 		}
 		return v
 	case base == c.ID && f.Src == c.Source:

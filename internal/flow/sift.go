@@ -15,7 +15,7 @@ import (
 // compares them over several first. The layout's luck must neither choose who is measured in full,
 // nor keep a step that buys nothing.
 func (jd *judge) sifted(ctx context.Context, f Field) ([]evolve.Finalist, error) {
-	if len(f.Leads) == 0 || len(f.Leads) == 1 && len(f.Leads[0].Singles()) == 0 {
+	if len(f.Leads) == 0 || len(f.Leads) == 1 && len(f.Leads[0].Compared()) == 0 {
 		return f.Finalists, nil
 	}
 	in, err := jd.meter.measuring(ctx, "sifted", f.Leads, jd.spec.Fastest)
@@ -63,8 +63,9 @@ func (jd *judge) rank(ctx context.Context, leads []evolve.Lead) ([]int, error) {
 	return evolve.Rank(leads, found.Ratios), nil
 }
 
-// maxSingles bounds a comparison of forms that lack one step.
-const maxSingles = 16
+// maxCompared bounds the forms of a comparison that lack a step or a bundle. The best lead has all
+// of its own.
+const maxCompared = 16
 
 // trimmed returns the forms of the leads to measure in full, the best lead first. The best lead has
 // four forms: without the steps whose gain is not shown, without those that do not look as if they
@@ -108,15 +109,17 @@ func (jd *judge) spare(ctx context.Context, leads []*evolve.Lead) ([][][]int, er
 	out := make([][][]int, len(leads))
 	var ids []string
 	var pairs [][2]int
-	// Pair each lead with its forms that lack one step, as far as the layouts allow.
+	var wholes []int // of the leads, in ids
+	// Pair each lead with its forms that lack a bundle or a step, as far as the layouts allow.
 	for _, l := range leads {
-		singles := l.Singles()
-		if jd.spec.Fastest || len(singles) == 0 || len(pairs)+len(singles) > maxSingles && len(pairs) > 0 {
+		forms := l.Compared()
+		if jd.spec.Fastest || len(forms) == 0 || len(pairs)+len(forms) > maxCompared && len(pairs) > 0 {
 			break
 		}
 		whole := len(ids)
+		wholes = append(wholes, whole)
 		ids = append(ids, l.ID)
-		for _, p := range singles {
+		for _, p := range forms {
 			pairs = append(pairs, [2]int{len(ids), whole})
 			ids = append(ids, p.ID)
 		}
@@ -125,7 +128,7 @@ func (jd *judge) spare(ctx context.Context, leads []*evolve.Lead) ([][][]int, er
 	if len(pairs) == 0 {
 		return out, nil
 	}
-	jd.watch.Stage("sift", fmt.Sprintf("the best versions without each of their steps, %d, over %d link layouts",
+	jd.watch.Stage("sift", fmt.Sprintf("the best versions without some of their steps, %d, over %d link layouts",
 		len(pairs), bench.SiftLayouts))
 	found, err := jd.sift(ctx, ids, pairs)
 	if err != nil {
@@ -133,15 +136,12 @@ func (jd *judge) spare(ctx context.Context, leads []*evolve.Lead) ([][][]int, er
 	}
 	// Hand each lead its own share of the gains, in the same order.
 	gains := found.Over
-	for i, l := range leads {
-		singles := l.Singles()
-		if len(gains) == 0 {
-			break
-		}
-		unshown, useless := evolve.Spare(singles, gains[:len(singles)])
-		gains = gains[len(singles):]
+	for i, at := range wholes {
+		n := len(leads[i].Compared())
+		unshown, useless := leads[i].Spare(gains[:n], found.Ratios[at])
+		gains = gains[n:]
 		out[i] = [][]int{unshown, useless}
-		jd.tellSpare(l, unshown)
+		jd.tellSpare(leads[i], unshown)
 	}
 	return out, nil
 }

@@ -2,6 +2,7 @@ package flow
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -39,34 +40,41 @@ func (e *plantedSifting) sift(
 	return out, nil
 }
 
-// TestSifted: what one layout called the best is measured in full only if several layouts agree.
-// The best goes there without the steps whose gain is not shown, as the search preferred it, and as
-// it was found. A resumed run does not sift again.
-func TestSifted(t *testing.T) {
+// siftedBy returns a session with this evidence, and a function that stores a version and returns
+// its ID.
+func siftedBy(t *testing.T, e evidence) (x *session, id func(text string) string) {
+	t.Helper()
 	s, err := store.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
 	u := &source.Unit{Target: beagle.Target{Dir: dir, PkgDir: dir, Source: "root"}, Copies: new(source.Copies)}
-	e := &plantedSifting{speed: map[string]float64{
-		"lucky": 0.88, "best": 1.3, "best-0": 1.3, "best-1": 1.1, "best-2": 1.31, "best-0,2": 1.31, "other": 1.2,
-	}}
-	x := newSession("run", Defaults(), s, nil, u, &lab{}, nil)
+	x = newSession("run", Defaults(), s, nil, u, &lab{}, nil)
 	x.lab.evidence = e
-	id := func(text string) string {
+	return x, func(text string) string {
 		c := beagle.NewCandidate(text, nil, nil)
 		if err := x.works.putCandidates(c); err != nil {
 			t.Fatal(err)
 		}
 		return c.ID
 	}
+}
+
+// TestSifted: what one layout called the best is measured in full only if several layouts agree.
+// The best goes there without the steps whose gain is not shown, as the search preferred it, and as
+// it was found. A resumed run does not sift again.
+func TestSifted(t *testing.T) {
+	e := &plantedSifting{speed: map[string]float64{
+		"lucky": 0.88, "best": 1.3, "best-0": 1.3, "best-1": 1.1, "best-2": 1.31, "best-0,2": 1.31, "other": 1.2,
+	}}
+	x, id := siftedBy(t, e)
 	part := func(text string, without ...int) evolve.Part {
 		return evolve.Part{Finalist: evolve.Finalist{ID: id(text)}, Without: without}
 	}
 	lead := func(text string, parts ...evolve.Part) evolve.Lead {
-		return evolve.Lead{ID: id(text), Steps: make([]beagle.Step, 3), Loose: 3, Short: evolve.Finalist{ID: id(text)},
-			Parts: parts}
+		return evolve.Lead{ID: id(text), Steps: []beagle.Step{{Mutator: "a"}, {Mutator: "b"}, {Mutator: "c"}},
+			Loose: 3, Short: evolve.Finalist{ID: id(text)}, Parts: parts}
 	}
 	best := lead("best", part("best-0", 0), part("best-1", 1), part("best-2", 2), part("best-0,2", 0, 2))
 	best.Short = evolve.Finalist{ID: id("best-0")}
@@ -95,6 +103,31 @@ func TestSifted(t *testing.T) {
 	f.Leads = f.Leads[:2]
 	if chosen, err := x.judge.sifted(t.Context(), f); err != nil || len(chosen) > 0 {
 		t.Errorf("%v of versions that gain nothing, %v", chosen, err)
+	}
+}
+
+// TestSiftedTogether: steps of one rewrite, of which none alone is shown to gain, stay if they gain
+// together. Those of a rewrite that gains nothing anywhere go.
+func TestSiftedTogether(t *testing.T) {
+	e := &plantedSifting{speed: map[string]float64{"all": 1.3}}
+	x, id := siftedBy(t, e)
+	l := evolve.Lead{ID: id("all"), Loose: 5,
+		Steps: []beagle.Step{{Mutator: "a"}, {Mutator: "idle"}, {Mutator: "a"}, {Mutator: "idle"}, {Mutator: "a"}}}
+	l.Short.ID = l.ID
+	for _, p := range []struct {
+		without []int
+		slower  float64
+	}{
+		{[]int{0, 2, 4}, 0.97}, {[]int{1, 3}, 1}, {[]int{0}, 0.991}, {[]int{1}, 1}, {[]int{2}, 0.991}, {[]int{3}, 1},
+		{[]int{4}, 0.991},
+	} {
+		text := fmt.Sprint("all but ", p.without)
+		e.speed[text] = 1.3 * p.slower
+		l.Parts = append(l.Parts, evolve.Part{Finalist: evolve.Finalist{ID: id(text)}, Without: p.without})
+	}
+	chosen, err := x.judge.sifted(t.Context(), Field{Leads: []evolve.Lead{l}})
+	if err != nil || len(chosen) != 2 || chosen[0].ID != id("all but [1 3]") || chosen[1].ID != l.ID {
+		t.Errorf("finalists %+v, %v", chosen, err)
 	}
 }
 

@@ -68,7 +68,7 @@ func newWorkbench(
 		profile:  profile,
 		insight:  func(string) *bench.Insight { return nil },
 	}
-	u.Copies.Idle = idle(profile)
+	u.Copies.Share = calleeShare(profile)
 	w.known = w.knownShares()
 	return w
 }

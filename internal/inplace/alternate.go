@@ -77,7 +77,7 @@ func joinTurns(b timedBenchmark, budget time.Duration, runs []*ran, errs []error
 			if s := l.Slices; s != nil {
 				reports++
 				out.calls = s.Calls
-				out.wall[v] = append(out.wall[v], s.Wall[0]...)
+				out.wall[v], out.cpu[v] = append(out.wall[v], s.Wall[0]...), append(out.cpu[v], s.CPU[0]...)
 				out.allocs[v] += s.Allocs[0]
 				out.bytes[v] += s.Bytes[0]
 			}

@@ -31,9 +31,10 @@ const (
 	wantedSlice = 100 * time.Microsecond
 	slowCall    = 2 * time.Microsecond // from here on two readings of the clock are little beside a call
 	probeTime   = 60 * time.Millisecond
-	benchTime   = 100 * time.Millisecond // beyond twice the budget, asked of a benchmark
+	askedFor    = 4                      // times the budget: a process may wait for a processor
+	benchTime   = 100 * time.Millisecond // beyond that, asked of a benchmark
 	launch      = 20 * time.Second       // wall time of a process beyond its budget: set-up of the benchmark
-	perCalls    = 1000                   // calls that a slice is scaled to
+	perCalls    = 1 << 20                // calls that a slice is scaled to: more than nearly all have
 )
 
 // A clock times in a place. It is the place as package bench knows it.
@@ -196,7 +197,7 @@ type timing struct {
 // A sliceResult holds the slices of one benchmark in one process.
 type sliceResult struct {
 	calls         int
-	wall          [][]int64
+	wall, cpu     [][]int64
 	allocs, bytes []float64
 	failure       string
 	early         bool // the benchmark ended before every version had its turn
@@ -210,7 +211,7 @@ func (c *clock) slices(ctx context.Context, t timing) (*sliceResult, error) {
 		run = c.alternate
 	}
 	most := 4*t.budget + launch/2
-	t.asked = 2*t.budget + benchTime
+	t.asked = askedFor*t.budget + benchTime
 	for {
 		out, err := run(ctx, t)
 		if err != nil || !out.early || t.asked >= most {
@@ -238,7 +239,9 @@ func (c *clock) job(t timing, plan live.Plan) job {
 
 // newSliceResult makes the result of n versions without slices.
 func newSliceResult(n int) *sliceResult {
-	return &sliceResult{wall: make([][]int64, n), allocs: make([]float64, n), bytes: make([]float64, n)}
+	return &sliceResult{
+		wall: make([][]int64, n), cpu: make([][]int64, n), allocs: make([]float64, n), bytes: make([]float64, n),
+	}
 }
 
 // slicesOf runs the benchmark once, in one process.
@@ -259,7 +262,7 @@ func (c *clock) slicesOf(ctx context.Context, t timing) (*sliceResult, error) {
 			reports++
 			out.calls = s.Calls
 			for v := range s.Wall {
-				out.wall[v] = append(out.wall[v], s.Wall[v]...)
+				out.wall[v], out.cpu[v] = append(out.wall[v], s.Wall[v]...), append(out.cpu[v], s.CPU[v]...)
 				out.allocs[v] += s.Allocs[v]
 				out.bytes[v] += s.Bytes[v]
 			}
@@ -299,9 +302,10 @@ func (s *sliceResult) into(t *rt.Timing, w int, counts, all float64) {
 		t.Window = append(t.Window, w)
 		for v := range s.wall {
 			t.Wall[v] = append(t.Wall[v], int64(float64(s.wall[v][r])*scale))
+			t.CPU[v] = append(t.CPU[v], int64(float64(s.cpu[v][r])*scale))
 		}
 	}
-	base := slices.Clone(s.wall[0])
+	base := slices.Clone(s.cpu[0])
 	inorder.Sort(base)
 	t.Weights[w] = counts / math.Max(float64(base[len(base)/2])*scale, 1) // by time, not by calls
 	for v := range s.wall {

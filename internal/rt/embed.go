@@ -28,8 +28,8 @@ var (
 	// Recording makes coders, which know how to read and to clone, and uses
 	// them to write.
 	recorded = []string{
-		"alias.go", "capture.go", "capture_mmap.go", "capture_other.go", "clone.go", "coder.go", "goroutine.go",
-		"sentinel.go", "special.go", "tags.go",
+		"alias.go", "capture.go", "capture_mmap.go", "capture_other.go", "clone.go", "coder.go",
+		"cpuclock_other.go", "cpuclock_unix.go", "goroutine.go", "sentinel.go", "special.go", "tags.go",
 		"decode.go", "decode_basic.go", "decode_composite.go", "decode_map.go", "decode_shared.go",
 		"encode.go", "encode_basic.go", "encode_composite.go", "encode_error.go", "encode_map.go",
 	}

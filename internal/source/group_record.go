@@ -293,7 +293,7 @@ func (cp *Copies) joined(src string) (string, []string) {
 	if cp.scope.group == nil || len(cp.scope.between()) == 0 {
 		return src, nil
 	}
-	return cp.widen(src, limits{lines: math.MaxInt, depth: math.MaxInt, only: cp.scope.between()})
+	return cp.widen(src, limits{lines: math.MaxInt, long: math.MaxInt, depth: math.MaxInt, only: cp.scope.between()})
 }
 
 // Detours names the code outside a group, such as variables, that calls functions of the group

@@ -24,9 +24,9 @@ import (
 // Copies gives candidates private copies of declarations beside their scope. Candidates may change
 // the copies.
 type Copies struct {
-	// Idle reports whether a profile says that a function of the package takes no time of the
-	// target's. [Copies.Widen] keeps room for the others. nil knows of none.
-	Idle func(key string) bool
+	// Share returns the share of the target's time that a profile gives a function of the package.
+	// [Copies.Widen] keeps room for those that take time. nil knows of none.
+	Share func(key string) float64
 
 	of     *beagle.Target
 	opts   *Options
@@ -44,10 +44,17 @@ type Copies struct {
 
 // Limits of the copies that [Copies.Widen] adds.
 const (
-	privateLines = 120 // of one function
-	widenedLines = 400 // of all
+	privateLines = 120 // of one function, unless it takes much of the time
+	widenedLines = 400 // of all that are no longer
 	widenedDepth = 4   // calls from the candidate's own code
+
+	// lines of a longer function that takes all of the time, and of all longer ones; one with a
+	// quarter of the time may have a quarter of them
+	longLines = 600
 )
+
+// IdleShare is the share of the time below which a function takes none that is worth a change.
+const IdleShare = 0.01
 
 // Widen adds private copies to a candidate, and returns their names. It copies the functions and
 // methods of the package that the candidate reaches, and redirects the candidate's calls to the
@@ -55,20 +62,21 @@ const (
 // can change a helper for the target alone, and other callers keep the original. [Copies.Narrow]
 // takes back the copies that no rewrite changed.
 func (cp *Copies) Widen(src string) (widened string, copies []string) {
-	return cp.widen(src, limits{lines: widenedLines, depth: widenedDepth, idle: cp.Idle})
+	return cp.widen(src, limits{lines: widenedLines, long: longLines, depth: widenedDepth, share: cp.Share})
 }
 
 // WidenWhole is [Copies.Widen] without bounds. Each step of a search widens its parent's narrowed
 // text anew, so WidenWhole gives every copy that a step may name.
 func (cp *Copies) WidenWhole(src string) (widened string, copies []string) {
-	return cp.widen(src, limits{lines: math.MaxInt, depth: math.MaxInt})
+	return cp.widen(src, limits{lines: math.MaxInt, long: math.MaxInt, depth: math.MaxInt})
 }
 
 // limits bounds the copies of one candidate.
 type limits struct {
 	lines, depth int
-	idle         func(key string) bool // functions that get half of the lines at most; may be nil
-	only         map[*piece]bool       // functions that get copies, and nothing else does; nil for all
+	long         int                      // lines of functions that are longer than privateLines
+	share        func(key string) float64 // of the time that a function takes; may be nil
+	only         map[*piece]bool          // functions that get copies, and nothing else does; nil for all
 }
 
 // widen adds private copies of functions that the candidate calls to its file, within limits, and
@@ -132,7 +140,8 @@ type widener struct {
 
 	paths map[string]string // of imports, by the name in the candidate
 	next  []pendingCopy
-	lines int
+	lines int // of copies, except of long functions
+	long  int // of copies of long functions
 	added []string
 	text  strings.Builder
 }
@@ -302,22 +311,38 @@ func (w *widener) copyOf(fn *types.Func, depth int) string {
 		w.names[key] = name
 		return name
 	}
-	// The lines of all copies are bounded, and more tightly if they take no time.
 	lines := strings.Count(p.file.text[p.start:p.end], "\n") + 1
-	most := w.most.lines
-	if w.most.idle != nil && w.most.idle(key) {
-		most /= 2 // the rest is for what takes time
-	}
-	long := lines > privateLines && w.most.only == nil
-	if scope.declare[name] || long || w.lines+lines > most || w.clash(p) {
+	if scope.declare[name] || !w.fits(key, lines) || w.clash(p) {
 		return ""
 	}
 	// Take it. Its own calls are looked at later, one level deeper.
-	w.lines += lines
+	if lines > privateLines {
+		w.long += lines
+	} else {
+		w.lines += lines
+	}
 	w.names[key] = name
 	w.added = append(w.added, name)
 	w.next = append(w.next, pendingCopy{p, name, depth + 1})
 	return name
+}
+
+// fits reports whether there is room for the copy of a function. The lines of all copies are
+// bounded, more tightly for those that take no time. A long function must take much of the time.
+func (w *widener) fits(key string, lines int) bool {
+	share, known := 0.0, w.most.share != nil
+	if known {
+		share = w.most.share(key)
+	}
+	switch {
+	case lines <= privateLines && known && share < IdleShare:
+		return w.lines+lines <= w.most.lines/2 // the rest is for what takes time
+	case lines <= privateLines:
+		return w.lines+lines <= w.most.lines
+	case w.most.long < math.MaxInt && float64(lines) > share*float64(w.most.long):
+		return false
+	}
+	return w.long+lines <= w.most.long
 }
 
 // clash reports whether the imports of a function clash with those of the candidate's file. If they

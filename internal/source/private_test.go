@@ -152,6 +152,41 @@ func pairOf() string { s, _ := pair(); return s }
 	}
 }
 
+// TestWidenLong: a long function gets a copy if it takes much of the time: the longer it is, the
+// more. All long ones together are bounded, and take no room from the others.
+func TestWidenLong(t *testing.T) {
+	text := "package p\n\nfunc Run(n int) int { return first(n) + second(n) + third(n) + short(n) }\n\n" +
+		"func Other(n int) int { return Run(n) + first(n) + second(n) + third(n) + short(n) }\n"
+	for name, lines := range map[string]int{"first": 200, "second": 300, "third": 150, "short": 100} {
+		text += "\nfunc " + name + "(n int) int {\n" + strings.Repeat("\tn++\n", lines-3) + "\treturn n\n}\n"
+	}
+	u := load(t, module(t, "\n-- p.go --\n"+text), "./.Run")
+	for _, c := range []struct {
+		shares map[string]float64 // nil if nothing is known
+		want   []string
+	}{
+		{nil, []string{"shortForRun"}},
+		{map[string]float64{"first": 0.3, "second": 0.3}, []string{"shortForRun"}},
+		{map[string]float64{"first": 0.4, "second": 0.4}, []string{"firstForRun", "shortForRun"}},
+		{map[string]float64{"second": 0.6, "third": 0.3}, []string{"secondForRun", "shortForRun", "thirdForRun"}},
+		// as a recursion's profile may have it, with more than all of the time
+		{map[string]float64{"first": 1, "second": 1, "third": 1},
+			[]string{"firstForRun", "secondForRun", "shortForRun"}},
+	} {
+		u.Copies.Share = nil
+		if c.shares != nil {
+			u.Copies.Share = func(key string) float64 { return c.shares[key] }
+		}
+		_, copies := u.Copies.Widen(u.Target.Source)
+		if slices.Sort(copies); !slices.Equal(copies, c.want) {
+			t.Errorf("%v: copies %q, want %q", c.shares, copies, c.want)
+		}
+	}
+	if _, copies := u.Copies.WidenWhole(u.Target.Source); len(copies) != 4 {
+		t.Errorf("of all, copies %q", copies)
+	}
+}
+
 // TestPrivateNames: a copy never takes the name of a function of the package, nor that of another
 // copy: a number tells them apart. No copy is made of a function that belongs to some systems only.
 func TestPrivateNames(t *testing.T) {

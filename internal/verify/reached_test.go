@@ -395,7 +395,7 @@ func (l *List) keep(n int) {
 }
 `
 	u := lone(t, text, "./.List.Add")
-	u.Copies.Idle = func(string) bool { return true }
+	u.Copies.Share = func(string) float64 { return 0 }
 	first, _ := u.Copies.Widen(u.Target.Source)
 	if strings.Contains(first, "listEForAdd") {
 		t.Fatalf("the first step reaches all: the test shows nothing\n%s", first)

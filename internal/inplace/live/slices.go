@@ -14,6 +14,7 @@ import (
 type Slices struct {
 	Calls  int       `json:"calls"`  // of the target, in a slice
 	Wall   [][]int64 `json:"wall"`   // nanoseconds of each slice, by version and round
+	CPU    [][]int64 `json:"cpu"`    // the same without waits for a processor
 	Allocs []float64 `json:"allocs"` // objects, and bytes, that a call of each version allocates
 	Bytes  []float64 `json:"bytes"`
 	Worked bool      `json:"worked,omitempty"` // they are of a loop over the benchmark's iterations
@@ -21,25 +22,32 @@ type Slices struct {
 
 // A timer lets versions take turns. One goroutine calls the target while it runs.
 type timer struct {
-	left    int // calls until the slice ends
-	calls   int // of a slice
-	order   []int
-	at      int // in order; -1 while the length of a slice is sought
-	began   time.Time
-	entered time.Time
-	within  time.Duration // in the calls of the slice, when these alone are timed
-	depth   int
-	current int // version that runs, when calls alone are timed
-	wall    [][]int64
-	memory  [][2]float64
-	slices  int
-	from    [2]uint64
-	end     time.Time
-	told    time.Time
-	rested  time.Time // since when the benchmark prepares; zero while it works
-	worked  bool      // it told where a loop over its iterations begins
-	rng     *rand.Rand
-	allocs  allocations
+	left       int // calls until the slice ends
+	calls      int // of a slice
+	order      []int
+	at         int // in order; -1 while the length of a slice is sought
+	began      time.Time
+	opened     reading // of the thread's clock, when the slice began
+	entered    time.Time
+	within     time.Duration // in the calls of the slice, when these alone are timed
+	depth      int
+	current    int // version that runs, when calls alone are timed
+	wall       [][]int64
+	cpu        [][]int64
+	memory     [][2]float64
+	slices     int
+	from       [2]uint64
+	timeBudget timeBudget
+	told       time.Time
+	rested     time.Time // since when the benchmark prepares; zero while it works
+	worked     bool      // it told where a loop over its iterations begins
+	rng        *rand.Rand
+	allocs     allocations
+
+	// the same as entered and within, by the thread's clock
+	enteredCPU, withinCPU int64
+	// time of readings by the thread's clock: of one at the end of a slice, or at that of a call
+	blank, blankCall int64
 }
 
 var clock timer
@@ -54,6 +62,7 @@ const (
 func (t *timer) begin() {
 	t.rng = rand.New(rand.NewSource(int64(plan.Seed)))
 	t.allocs = newAllocations()
+	t.blank, t.blankCall = blanks()
 	t.reset()
 	t.at, t.calls, t.current = -1, firstCalls, plan.Versions[0]
 	timing = true
@@ -64,7 +73,8 @@ func (t *timer) begin() {
 }
 
 func (t *timer) reset() {
-	t.wall, t.memory = make([][]int64, len(plan.Versions)), make([][2]float64, len(plan.Versions))
+	n := len(plan.Versions)
+	t.wall, t.cpu, t.memory = make([][]int64, n), make([][]int64, n), make([][2]float64, n)
 	t.slices = 0
 }
 
@@ -76,7 +86,7 @@ func tick() {
 	}
 	now := time.Now()
 	if !t.began.IsZero() {
-		t.over(now, now.Sub(t.began))
+		t.over(now)
 	} else {
 		t.start(now)
 	}
@@ -86,8 +96,8 @@ func tick() {
 
 // start begins the budget with the first slice.
 func (t *timer) start(now time.Time) {
-	if t.end.IsZero() {
-		t.end = now.Add(time.Duration(plan.Budget))
+	if t.timeBudget.began.IsZero() {
+		t.timeBudget.began = now
 	}
 }
 
@@ -98,10 +108,10 @@ func (t *timer) loop() {
 		t.worked = true
 		t.reset()
 		t.at, t.calls, t.current = -1, firstCalls, plan.Versions[0]
-		t.end = time.Time{}
+		t.timeBudget = timeBudget{}
 	}
-	if !t.rested.IsZero() && !t.end.IsZero() {
-		t.end = t.end.Add(time.Since(t.rested))
+	if !t.rested.IsZero() && !t.timeBudget.began.IsZero() {
+		t.timeBudget.began = t.timeBudget.began.Add(time.Since(t.rested))
 	}
 	t.rested, t.began = time.Time{}, time.Time{}
 	t.left = -1
@@ -125,12 +135,13 @@ func Begin() int {
 	}
 	if t.left--; t.left < 0 {
 		if !t.began.IsZero() {
-			t.over(time.Now(), t.within)
+			t.over(time.Now())
 		} else {
 			t.start(time.Now())
 		}
 		t.open()
 	}
+	t.enteredCPU = threadCPU()
 	t.entered = time.Now()
 	return t.current
 }
@@ -140,35 +151,51 @@ func End() {
 	t := &clock
 	if t.depth--; t.depth == 0 {
 		t.within += time.Since(t.entered)
+		t.withinCPU += threadCPU() - t.enteredCPU
 	}
 }
 
 // open begins the next slice.
 func (t *timer) open() {
-	t.left, t.within = t.calls-1, 0
+	t.left, t.within, t.withinCPU = t.calls-1, 0, 0
 	t.from = t.allocs.read()
+	t.opened = readThread()
 	t.began = time.Now()
 }
 
+// took returns the time of the slice that ends now, by the wall clock and without waits for a
+// processor, and the time that it takes of the budget.
+func (t *timer) took(now time.Time) (wall, cpu, used time.Duration) {
+	end := readThread()
+	wall = now.Sub(t.began)
+	used = busy(wall, t.opened, end, end.cpu-t.opened.cpu, t.blank)
+	if !plan.Inside {
+		return wall, used, used
+	}
+	return t.within, busy(t.within, t.opened, end, t.withinCPU, t.blankCall*int64(t.calls)), used
+}
+
 // over ends a slice and decides the next step.
-func (t *timer) over(now time.Time, took time.Duration) {
+func (t *timer) over(now time.Time) {
+	wall, cpu, used := t.took(now)
+	t.timeBudget.used += used
 	if t.at < 0 {
-		t.sought(took)
+		t.sought(cpu)
 		return
 	}
 	to := t.allocs.read()
 	v := t.order[t.at]
-	t.wall[v] = append(t.wall[v], int64(took))
+	t.wall[v], t.cpu[v] = append(t.wall[v], int64(wall)), append(t.cpu[v], int64(cpu))
 	for i := range to {
 		t.memory[v][i] += float64(to[i]-t.from[i]) / float64(t.calls)
 	}
 	if t.at++; t.at == len(t.order) {
 		t.slices++
-		if t.slices == enoughRounds || now.Sub(t.told) > oftenEnough || now.After(t.end) {
+		if t.slices == enoughRounds || now.Sub(t.told) > oftenEnough || t.timeBudget.empty(now) {
 			t.told = now
 			t.tell()
 		}
-		if now.After(t.end) {
+		if t.timeBudget.empty(now) {
 			report.add(&Line{Done: true})
 			os.Exit(0) // the rest of the benchmark is of no use
 		}
@@ -214,7 +241,7 @@ func (a allocations) read() [2]uint64 {
 
 // tell reports the rounds so far, and forgets them.
 func (t *timer) tell() {
-	s := &Slices{Calls: t.calls, Wall: t.wall, Worked: t.worked}
+	s := &Slices{Calls: t.calls, Wall: t.wall, CPU: t.cpu, Worked: t.worked}
 	for v := range t.memory {
 		s.Allocs = append(s.Allocs, t.memory[v][0]/float64(t.slices))
 		s.Bytes = append(s.Bytes, t.memory[v][1]/float64(t.slices))

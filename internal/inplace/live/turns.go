@@ -27,21 +27,23 @@ type round struct {
 
 // A turner counts the iterations of a benchmark's loop, and passes the baton.
 type turner struct {
-	left    int // iterations until the slice ends
-	calls   int // of a slice
-	holds   bool
-	seeking bool // the length of a slice is sought
-	pipes   []int
-	order   []int
-	at      int // in order
-	began   time.Time
-	end     time.Time
-	told    time.Time
-	from    [2]uint64
-	own     Slices
-	round   round // whose loop began last
-	rng     *rand.Rand
-	allocs  allocations
+	left       int // iterations until the slice ends
+	calls      int // of a slice
+	holds      bool
+	seeking    bool // the length of a slice is sought
+	pipes      []int
+	order      []int
+	at         int // in order
+	began      time.Time
+	opened     reading // of the thread's clock, when the slice began
+	blank      int64   // what that reading takes by the thread's clock
+	timeBudget timeBudget
+	told       time.Time
+	from       [2]uint64
+	own        Slices
+	round      round // whose loop began last
+	rng        *rand.Rand
+	allocs     allocations
 }
 
 var (
@@ -101,6 +103,7 @@ func (t *turner) begin() {
 	alternates = true
 	t.rng = rand.New(rand.NewSource(int64(plan.Seed)))
 	t.allocs = newAllocations()
+	t.blank, _ = blanks()
 	t.calls, t.left = firstCalls, -1 // the first iteration begins a slice
 	t.holds = n.Own == 0
 	t.seeking = t.holds
@@ -128,7 +131,16 @@ func (t *turner) loop(r round) {
 func (t *turner) open() {
 	t.left = t.calls
 	t.from = t.allocs.read()
+	t.opened = readThread()
 	t.began = time.Now()
+}
+
+// took returns the time of the slice that ends now, by the wall clock and without waits for a
+// processor.
+func (t *turner) took(now time.Time) (wall, cpu time.Duration) {
+	end := readThread()
+	wall = now.Sub(t.began)
+	return wall, busy(wall, t.opened, end, end.cpu-t.opened.cpu, t.blank)
 }
 
 // turn ends a slice, lets the other processes run, and begins the next one.
@@ -139,7 +151,8 @@ func (t *turner) turn() {
 		t.await()
 	case t.began.IsZero():
 	case t.seeking:
-		t.seek(now.Sub(t.began))
+		_, cpu := t.took(now)
+		t.seek(cpu)
 	default:
 		t.over(now)
 	}
@@ -159,7 +172,9 @@ func (t *turner) seek(took time.Duration) {
 
 // over takes a slice down, and passes the baton on.
 func (t *turner) over(now time.Time) {
-	t.own.Wall[0] = append(t.own.Wall[0], int64(now.Sub(t.began)))
+	wall, cpu := t.took(now)
+	t.own.Wall[0], t.own.CPU[0] = append(t.own.Wall[0], int64(wall)), append(t.own.CPU[0], int64(cpu))
+	t.timeBudget.used += cpu * time.Duration(plan.Turns.Of) // the others' slices are about as long
 	for i, to := range t.allocs.read() {
 		n := float64(to-t.from[i]) / float64(t.calls)
 		if i == 0 {
@@ -180,10 +195,10 @@ func (t *turner) next(now time.Time) {
 		t.pass(t.order[t.at])
 		return
 	}
-	if t.end.IsZero() {
-		t.end = now.Add(time.Duration(plan.Budget))
+	if t.timeBudget.began.IsZero() {
+		t.timeBudget.began = now
 	}
-	if now.After(t.end) {
+	if t.timeBudget.empty(now) {
 		for i := range t.pipes {
 			if i != plan.Turns.Own {
 				t.write(i, stop)
@@ -222,8 +237,8 @@ func (t *turner) await() {
 			t.deal()
 		}
 	}
-	if t.end.IsZero() {
-		t.end = time.Now().Add(time.Duration(plan.Budget))
+	if t.timeBudget.began.IsZero() {
+		t.timeBudget.began = time.Now()
 	}
 }
 
@@ -275,5 +290,7 @@ func (t *turner) tell(now time.Time) {
 }
 
 func (t *turner) forget() {
-	t.own = Slices{Wall: make([][]int64, 1), Allocs: make([]float64, 1), Bytes: make([]float64, 1)}
+	t.own = Slices{
+		Wall: make([][]int64, 1), CPU: make([][]int64, 1), Allocs: make([]float64, 1), Bytes: make([]float64, 1),
+	}
 }

@@ -173,14 +173,14 @@ func TestLoopTimesWork(t *testing.T) {
 		t.Errorf("%d rounds of %d calls, of the preparation", slices(), clock.calls)
 	}
 	call(20)
-	rounds, end := slices(), clock.end
+	rounds, began := slices(), clock.timeBudget.began
 	Over()
 	if call(1000); rounds == 0 || slices() != rounds {
 		t.Errorf("%d rounds, and %d with what came after the loop", rounds, slices())
 	}
 	time.Sleep(time.Millisecond)
 	Loop("b", 2)
-	if call(20); slices() <= rounds || clock.end.Sub(end) < time.Millisecond {
-		t.Errorf("%d rounds after %d, and %v more time", slices(), rounds, clock.end.Sub(end))
+	if call(20); slices() <= rounds || clock.timeBudget.began.Sub(began) < time.Millisecond {
+		t.Errorf("%d rounds after %d, and %v more time", slices(), rounds, clock.timeBudget.began.Sub(began))
 	}
 }
