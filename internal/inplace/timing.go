@@ -34,6 +34,7 @@ const (
 	benchTime   = 100 * time.Millisecond // beyond twice the budget, asked of a benchmark
 	launch      = 20 * time.Second       // wall time of a process beyond its budget: set-up of the benchmark
 	perCalls    = 1000                   // calls that a slice is scaled to
+	chooseTime  = 20 * time.Second       // of a suite, for further benchmarks when one can be timed
 )
 
 // A clock times in a place. It is the place as package bench knows it.
@@ -313,8 +314,9 @@ func (s *sliceResult) into(t *rt.Timing, w int, counts, all float64) {
 // choose finds the benchmarks that can be timed, and whether their calls alone are.
 func (c *clock) choose(ctx context.Context, g *Program) error {
 	for i, s := range c.suites {
+		start := time.Now()
 		for _, name := range s.bench {
-			if len(s.timed) >= maxTimed {
+			if len(s.timed) >= maxTimed || len(s.timed) > 0 && time.Since(start) > chooseTime {
 				break
 			}
 			seen, err := c.steadily(ctx, g, i, name)

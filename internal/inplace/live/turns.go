@@ -56,7 +56,7 @@ func Loop(b any, n int) {
 	case Alternate:
 		turns.loop(round{b, n})
 	case Count:
-		counted.loop(true)
+		counted.begin(b)
 	case Time:
 		clock.loop()
 	}
@@ -66,7 +66,7 @@ func Loop(b any, n int) {
 func Over() {
 	switch plan.Mode {
 	case Count:
-		counted.loop(false)
+		counted.over()
 	case Time:
 		clock.rest()
 	}
