@@ -100,24 +100,27 @@ func (p *Place) wallsMatter(ctx context.Context, g *Program, j job, names []stri
 		j.bench = anyOf(names)
 	}
 	defer func() { p.profile = sandbox.Run }()
-	var passes [2]map[string]bool
-	for i, walls := range []sandbox.Profile{sandbox.Test, sandbox.Run} {
-		p.profile = walls
-		r, err := p.run(ctx, g, j)
-		if err != nil {
-			return false, err
-		}
-		passes[i] = r.passing()
-		if len(passes[i]) == 0 {
-			return i == 1, nil
-		}
+	p.profile = sandbox.Test
+	low, err := p.run(ctx, g, j)
+	if err != nil || len(low.passing()) == 0 {
+		return false, err
 	}
-	for name := range passes[0] {
-		if !passes[1][name] {
-			return true, nil
-		}
+	p.profile = sandbox.Run
+	high, err := p.run(ctx, g, j)
+	if err != nil {
+		return false, err
 	}
-	return false, nil
+	return low.beats(high, j.wall), nil
+}
+
+// beats reports whether a test passes in this run that does not in another one. That one may have
+// been short of time if this one was nearly so, too.
+func (r *ran) beats(other *ran, wall time.Duration) bool {
+	if other.timedOut() && 4*r.Wall > wall {
+		return false
+	}
+	passing := other.passing()
+	return slices.ContainsFunc(inorder.Keys(r.passing()), func(name string) bool { return !passing[name] })
 }
 
 // failing lists the tests or benchmarks that failed, or ended their process, in the order in which
@@ -171,12 +174,12 @@ func (p *Place) through(ctx context.Context, g *Program, j job) (*tally, error) 
 }
 
 // goOn runs what a job has not run yet. A test that panics, exits or hangs keeps those after it
-// from running. If only the time is over, more is given to find a first call.
+// from running. If only the time is over, more is given to find a first one that calls the target.
 func (p *Place) goOn(ctx context.Context, g *Program, j job, t *tally) error {
 	for ; t.processes < maxProcesses && t.unfinished(); t.processes++ {
 		switch {
 		case t.last.timedOut():
-			if t.late++; t.late > maxLate || t.seen.Calls > 0 {
+			if t.late++; t.late > maxLate || t.found(j) {
 				return nil
 			}
 		case !t.last.whole:
@@ -190,6 +193,14 @@ func (p *Place) goOn(ctx context.Context, g *Program, j job, t *tally) error {
 		t.join(r)
 	}
 	return nil
+}
+
+// found reports whether a test calls the target, or a benchmark that ended.
+func (t *tally) found(j job) bool {
+	if j.bench == "" {
+		return t.seen.Calls > 0
+	}
+	return slices.ContainsFunc(t.leaves, func(leaf string) bool { return t.seen.Tests[top(leaf)] > 0 })
 }
 
 // unfinished reports whether there may be tests or benchmarks that did not run.

@@ -3,7 +3,9 @@ package inplace
 import (
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/beagle-go/beagle/internal/inplace/live"
 	"github.com/beagle-go/beagle/internal/sandbox"
 )
 
@@ -137,6 +139,40 @@ func TestLike(t *testing.T) {
 		if got := x.r.like(counted); got != x.want {
 			t.Errorf("%s: %v", x.name, got)
 		}
+	}
+}
+
+// TestBeats takes a run without time for one that says nothing of the walls.
+func TestBeats(t *testing.T) {
+	pass, none := map[string]outcome{"TestA": {Status: "PASS"}}, map[string]outcome{"TestA": {}}
+	late := sandbox.Result{Ended: sandbox.Wall, Code: -1, Wall: wallTime}
+	for _, x := range []struct {
+		name       string
+		took       time.Duration
+		low, other ran
+		want       bool
+	}{
+		{"fails behind high walls", time.Second, ran{tests: pass}, ran{Result: exited(1), tests: none}, true},
+		{"hangs behind high walls", time.Second, ran{tests: pass}, ran{Result: late, tests: none}, true},
+		{"takes long", wallTime / 2, ran{tests: pass}, ran{Result: late, tests: none}, false},
+		{"passes behind both", time.Second, ran{tests: pass}, ran{Result: exited(0), tests: pass}, false},
+		{"fails behind both", time.Second, ran{tests: none}, ran{Result: exited(1), tests: none}, false},
+	} {
+		x.low.Wall = x.took
+		if got := x.low.beats(&x.other, wallTime); got != x.want {
+			t.Errorf("%s: %v", x.name, got)
+		}
+	}
+}
+
+// TestFound wants a benchmark that ended, not one that the time was over for.
+func TestFound(t *testing.T) {
+	tests, benchmarks := job{all: true}, job{bench: "."}
+	seen := live.Seen{Calls: 3, Tests: map[string]int64{"BenchmarkB": 3}}
+	t1 := &tally{ran: &ran{leaves: []string{"BenchmarkA"}}, seen: seen}
+	t2 := &tally{ran: &ran{leaves: []string{"BenchmarkA", "BenchmarkB/x"}}, seen: seen}
+	if !t1.found(tests) || t1.found(benchmarks) || !t2.found(benchmarks) {
+		t.Errorf("%v %v %v", t1.found(tests), t1.found(benchmarks), t2.found(benchmarks))
 	}
 }
 

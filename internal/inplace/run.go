@@ -223,6 +223,9 @@ func (r *ran) parse(out []byte) {
 			r.whole = true
 			continue // of all tests together
 		}
+		if was && strings.TrimSpace(marked) == "=== NAME" {
+			continue // between two tests, and otherwise after the last one
+		}
 		if m := benchLine.FindStringSubmatch(line); m != nil {
 			if !slices.Contains(r.leaves, m[1]) {
 				r.leaves = append(r.leaves, m[1])

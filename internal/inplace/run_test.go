@@ -39,6 +39,16 @@ func TestParseTestsOfAll(t *testing.T) {
 	}
 }
 
+// TestParseTestsBetween: what a test prints does not depend on whether another one follows.
+func TestParseTestsBetween(t *testing.T) {
+	const first = "\x16=== RUN   TestA\nhello\n\x16--- PASS: TestA (0.00s)\n"
+	followed, _ := parsed(first + "\x16=== NAME  \n\x16=== RUN   TestB\n\x16--- PASS: TestB (0.00s)\n")
+	last, _ := parsed(first + "\x16=== NAME   \n\x16PASS\n")
+	if a, b := followed["TestA"].Output, last["TestA"].Output; a != b || a != "hello\n" {
+		t.Errorf("followed by another test %q, as the last one %q", a, b)
+	}
+}
+
 func FuzzParseTests(f *testing.F) {
 	f.Add([]byte(shown))
 	f.Add([]byte("\x16--- FAIL: "))

@@ -391,11 +391,15 @@ func (c *clock) steadily(ctx context.Context, g *Program, suite int, name string
 func (c *clock) grows(
 	count func(string) (*live.Seen, int64, error), seen *live.Seen, iterations int64,
 ) (*live.Seen, error) {
-	more, _, err := count(fmt.Sprintf("%dx", manyMore*iterations))
-	if err != nil || more == nil || more.Working() < manyMore*iterations/seldom {
+	times := int64(manyMore)
+	if seen.Loops { // preparation is not among the calls
+		times = moreLoops
+	}
+	more, _, err := count(fmt.Sprintf("%dx", times*iterations))
+	if err != nil || more == nil || more.Working() < times*iterations/seldom {
 		return nil, err
 	}
-	switch grown := more.Working() > manyMore/8*seen.Working(); {
+	switch grown := surelyMore(more.Working(), times/8*seen.Working()); {
 	case grown:
 		return seen, nil
 	case seen.Loops:
@@ -422,8 +426,9 @@ func (c *clock) grows(
 func surelyMore(more, calls int64) bool { return 8*more > 9*calls }
 
 const (
-	manyMore = 32 // times the iterations of 20 ms, in which calls must become four times as many
-	seldom   = 64 // iterations to a call from which on a slice holds little of the target
+	manyMore  = 32 // times the iterations of 20 ms, in which calls must become four times as many
+	moreLoops = 8  // the same where the loop is known: calls in it must become more
+	seldom    = 64 // iterations to a call from which on a slice holds little of the target
 )
 
 // profiled is the length of the original's profile. At 100 samples a second it gives the 300 that
