@@ -276,6 +276,23 @@ func TestConfirmPlanted(t *testing.T) {
 	}
 }
 
+// TestSameCodeOnce checks that a version with the original's machine code gets one look, since
+// further layouts can show no difference, and all of them where times alone decide.
+func TestSameCodeOnce(t *testing.T) {
+	for _, blind := range []bool{false, true} {
+		l := &simLab{rng: rand.New(rand.NewPCG(5, 1)), noise: loaded, code: ordinary,
+			planted: []planted{{gain: 1.016, pgo: 1, same: true}}, copies: copiesOf(1), train: "train"}
+		m := newConfirmer(l, 1, Options{Seed: 5, MinGain: 1e-6, Blind: blind}.defaults())
+		m.sets, m.held = inputSets("train", "holdout", "fresh"), 100
+		if _, err := m.run(t.Context(), 20); err != nil {
+			t.Fatal(err)
+		}
+		if once := m.timeBudget.layouts == firstLook(1); once == blind {
+			t.Errorf("blind %v: %d layouts", blind, m.timeBudget.layouts)
+		}
+	}
+}
+
 // TestConfirmSlow checks that a function so slow that few copies are timed, few times, can still
 // win.
 func TestConfirmSlow(t *testing.T) {

@@ -106,6 +106,9 @@ func (m *confirmer) measure(ctx context.Context, images []image) error {
 		}
 		for _, t := range m.at(open) {
 			t.finding = m.judged(t, look)
+			if m.unchanged(t) {
+				t.finding = futile
+			}
 		}
 		// The time budget may grow for a candidate that looks faster, and ends the looks when it is
 		// overdrawn.
@@ -117,6 +120,12 @@ func (m *confirmer) measure(ctx context.Context, images []image) error {
 		}
 	}
 	return nil
+}
+
+// unchanged reports whether a candidate has the original's machine code: further looks can show no
+// difference.
+func (m *confirmer) unchanged(t *finalist) bool {
+	return !m.options.Blind && m.lab.sameCode(slices.Index(m.finalists, t))
 }
 
 // look measures a look's layouts, or those that there is time for.

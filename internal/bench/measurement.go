@@ -76,7 +76,7 @@ func (m *confirmer) evidence(t *finalist, i int) *Evidence {
 		e.Apart = &c
 	}
 	e.Baseline, e.Best = typical(t.baseline), typical(t.best)
-	e.SameCode = !m.options.Blind && m.lab.sameCode(i)
+	e.SameCode = m.unchanged(t)
 	e.Score = m.options.Score
 	return e
 }

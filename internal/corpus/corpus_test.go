@@ -17,6 +17,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/gotool"
 	"github.com/beagle-go/beagle/internal/harness"
 	"github.com/beagle-go/beagle/internal/rt"
 	"github.com/beagle-go/beagle/internal/sandbox"
@@ -369,6 +370,58 @@ func BenchmarkDouble(b *testing.B) {
 	}
 	if got := captured(t, load(t, u.Target.Dir, "Triple")); len(got.Records) != 0 {
 		t.Errorf("%d records of a function that nobody calls", len(got.Records))
+	}
+}
+
+// TestCaptureOutOfTime: the benchmarks run after the tests have used the time up, if these made no
+// call; and the build of the target's own tests takes no time away from them.
+func TestCaptureOutOfTime(t *testing.T) {
+	u := load(t, module(t, `
+-- go.mod --
+module example.com/late
+
+go 1.21
+-- late.go --
+package late
+
+func Double(n int) int { return 2 * n }
+-- late_test.go --
+package late
+
+import "testing"
+
+func TestNothing(t *testing.T) {}
+
+func BenchmarkTwice(b *testing.B) {
+	for i := 0; i < b.N; i++ {
+		Double(4)
+	}
+}
+`), "Double")
+	c := &capturer{u: u, box: box(t), dir: t.TempDir(), o: CaptureOptions{BenchTime: "100x", Budget: 1}}
+	c.defaults()
+	var own *gotool.Listed
+	var deps []*gotool.Listed
+	var err error
+	if c.tools, err = gotool.Find(t.Context(), &u.Target); err == nil {
+		own, deps, err = c.tools.Own(t.Context(), &u.Target)
+	}
+	if err == nil {
+		c.read = c.tools.Readable(&u.Target, deps)
+		c.overlay, err = newInstrument(u, c.dir)
+	}
+	if err == nil {
+		err = c.suite(t.Context(), 0, own, 1)
+	}
+	if err != nil || c.records != 1 {
+		t.Errorf("%d records, %q: %v", c.records, c.out.Failures, err)
+	}
+	end := time.Unix(100, 0)
+	for built, want := range map[time.Duration]time.Duration{time.Second: time.Second, time.Hour: time.Minute} {
+		slow := &capturer{end: end, o: CaptureOptions{Budget: time.Minute}}
+		if slow.extend(built); slow.end.Sub(end) != want {
+			t.Errorf("after a build of %v the end is %v later", built, slow.end.Sub(end))
+		}
 	}
 }
 

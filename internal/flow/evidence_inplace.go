@@ -92,11 +92,27 @@ func (pr *preparer) instead(ctx context.Context, err error) error {
 	if again := pr.lab.evidence.equip(ctx); again != nil {
 		return err
 	}
-	if again := pr.lab.evidence.observe(ctx, pr); again != nil {
-		pr.watch.Warn("in place there is no evidence either: " + reasonOf(again))
-		return err
+	again := pr.lab.evidence.observe(ctx, pr)
+	var inPlace *beagle.UsageError
+	switch {
+	case again == nil:
+		return nil
+	case errors.As(again, &inPlace):
+		return neither(usage, inPlace)
+	case ctx.Err() != nil:
+		return again
 	}
-	return nil
+	pr.watch.Warn("in place there is no evidence either: " + again.Error())
+	return err
+}
+
+// neither is the error for a target for which no corpus and no test serves, with both reasons. What
+// the tests lack comes first among the remedies: few people have recorded calls.
+func neither(corpus, inPlace *beagle.UsageError) error {
+	return &beagle.UsageError{
+		What:   corpus.What + "; and in place: " + inPlace.What,
+		Remedy: inPlace.Remedy + "\nor " + corpus.Remedy,
+	}
 }
 
 // withCorpus makes a corpus the evidence after all.

@@ -8,7 +8,9 @@ import (
 	"testing"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/corpus"
 	"github.com/beagle-go/beagle/internal/sampletest"
+	"github.com/beagle-go/beagle/internal/source"
 	"github.com/beagle-go/beagle/internal/store"
 )
 
@@ -268,3 +270,33 @@ func TestAll(t *testing.T) {
 }
 
 `
+
+// TestAllPanic goes in place, with and without --force, where every call of a corpus panics: there
+// is nothing to time. One call that returns is enough for --force.
+func TestAllPanic(t *testing.T) {
+	for _, x := range []struct {
+		panics        float64
+		force, refuse bool
+	}{{1, false, true}, {1, true, true}, {0.995, false, true}, {0.995, true, false}} {
+		set := setting{spec: &Spec{Force: x.force}, unit: &source.Unit{}}
+		n := &inputs{setting: set}
+		n.hold(&beagle.Corpus{Facets: beagle.Facets{Panics: x.panics}}, 0)
+		_, err := n.audit(&corpus.Built{Unstable: -1, Outcomes: -1})
+		if x.refuse != errors.Is(err, errNoCorpus) || !x.refuse && err != nil {
+			t.Errorf("%+v: %v", x, err)
+		}
+		if x.refuse && x.force && strings.Contains(err.Error(), "--force") {
+			t.Errorf("a remedy that does not help: %v", err)
+		}
+	}
+}
+
+// TestNeither names both reasons, and the remedy in the user's tests first.
+func TestNeither(t *testing.T) {
+	corpus := &beagle.UsageError{What: "p.F: no call", Remedy: "give --corpus"}
+	err := neither(corpus, &beagle.UsageError{What: "p.F cannot be timed", Remedy: "write a benchmark"})
+	if got, want := err.Error(), "p.F: no call; and in place: p.F cannot be timed\nwrite a benchmark\n"+
+		"or give --corpus"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -139,8 +139,11 @@ func (n *inputs) collect(ctx context.Context) (*corpus.Input, error) {
 	return in, nil
 }
 
-// fewDistinct is the finding that all calls have one input.
-const fewDistinct = "few-distinct"
+// Findings on a corpus.
+const (
+	fewDistinct = "few-distinct" // all calls have one input
+	oneClass    = "one-class"    // nearly all calls panic, or are alike
+)
 
 // audit lists the faults of a corpus, and refuses one that cannot tell faster from slower.
 func (n *inputs) audit(built *corpus.Built) ([]beagle.Finding, error) {
@@ -149,6 +152,9 @@ func (n *inputs) audit(built *corpus.Built) ([]beagle.Finding, error) {
 		Results:          built.Outcomes,
 	})
 	for _, f := range found {
+		if f.Code == oneClass && n.corpus().Facets.Panics == 1 { // nothing to time, with or without --force
+			return found, unmade(n.refusedBy(f, f.Remedy))
+		}
 		if f.Refuse && !n.spec.Force {
 			if f.Code == fewDistinct { // in place a constant would pass for them too
 				return found, n.refused(f)
@@ -161,9 +167,13 @@ func (n *inputs) audit(built *corpus.Built) ([]beagle.Finding, error) {
 }
 
 func (n *inputs) refused(f beagle.Finding) error {
+	return n.refusedBy(f, f.Remedy+"\nor go on all the same with --force")
+}
+
+func (n *inputs) refusedBy(f beagle.Finding, remedy string) error {
 	return &beagle.UsageError{
 		What:   fmt.Sprintf("%s cannot be judged (%s): %s", n.unit.Target.Spec(), f.Code, f.Figure),
-		Remedy: f.Remedy + "\nor go on all the same with --force",
+		Remedy: remedy,
 	}
 }
 

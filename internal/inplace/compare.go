@@ -18,6 +18,8 @@ const (
 	compareTime = 5 * time.Second        // of comparing within calls, for one version and suite
 	quickTime   = 500 * time.Millisecond // the same while the search goes on
 	patience    = 20 * time.Second       // wall time of a run beyond ten times the original's
+
+	quickPatience = 5 * time.Second // the same for a run of the quickest tests alone
 )
 
 // A comparison holds the findings on one version beside the original.
@@ -28,6 +30,8 @@ type comparison struct {
 	difference   *live.Difference
 	trouble      string // a test that ended otherwise
 	kind         string // of the trouble: "crash", "hang", "test"
+
+	took []time.Duration // of whole runs, by suite
 }
 
 // bad names the fault of the version; "" for none.
@@ -90,6 +94,14 @@ func (p *Place) within(ctx context.Context, g *Program, version int, budget time
 // bound returns the time limit of one run of a version.
 func (s *suite) bound() time.Duration { return 10*s.took + patience }
 
+// quickBound returns the time limit of one run of the quickest tests.
+func (s *suite) quickBound() time.Duration {
+	if s.quickTook == 0 {
+		return s.bound()
+	}
+	return min(10*s.quickTook+quickPatience, s.bound())
+}
+
 // tops returns the pattern for the benchmarks that leaves belong to.
 func tops(leaves []string) string {
 	var names []string
@@ -150,7 +162,7 @@ func (s *suite) unlike(r *ran, tests []string) (kind, why string) {
 		return "test", "the tests print other lines to the standard error: " + firstUnlike(*s.stderr, plain(r.Stderr))
 	case r.OK():
 		return "", ""
-	case r.Ended == sandbox.Wall || strings.Contains(string(r.Stdout)+string(r.Stderr), "panic: test timed out"):
+	case r.timedOut():
 		return "hang", "the tests do not end in the time that ten runs of the original take"
 	case r.Ended == sandbox.Exited && r.Code == 1 && failedElsewhere(r, s):
 		return "", ""
@@ -203,18 +215,18 @@ func (p *Place) briefly(ctx context.Context, g *Program, version int) (*comparis
 
 // runsOf runs each suite's tests and benchmarks with a plan, or its quickest tests.
 func (p *programs) runsOf(ctx context.Context, g *Program, plan live.Plan, brief bool) (*comparison, error) {
-	out := &comparison{}
+	out := &comparison{took: make([]time.Duration, len(p.suites))}
 	for i, s := range p.suites {
 		if g.paths[i] == "" {
 			continue
 		}
 		var jobs []job
-		tests := s.tests
+		tests, wall := s.tests, s.bound()
 		if brief {
-			tests = s.quick
+			tests, wall = s.quick, s.quickBound()
 		}
 		if len(tests) > 0 {
-			jobs = append(jobs, job{suite: i, plan: plan, tests: tests, wall: s.bound()})
+			jobs = append(jobs, job{suite: i, plan: plan, tests: tests, wall: wall})
 		}
 		if len(s.bench) > 0 && !brief {
 			jobs = append(jobs, job{suite: i, plan: plan, bench: tops(s.bench), time: "1x", wall: s.bound(),
@@ -230,6 +242,7 @@ func (p *programs) runsOf(ctx context.Context, g *Program, plan live.Plan, brief
 				return out, nil
 			}
 			out.calls += int64(len(r.tests))
+			out.took[i] += r.Wall
 		}
 	}
 	return out, nil

@@ -58,17 +58,21 @@ type programs struct {
 
 // A suite are the tests of one package that reach the target.
 type suite struct {
-	pkg    *gotool.Listed
-	tests  []string // that call the target, and do the same each time
-	quick  []string // the quickest of them
-	flaky  []string // that call it and do not
-	slow   []string // that call it and take too long
-	bench  []string // leaf benchmarks that call it
-	timed  []timedBenchmark
-	wanted map[string]outcome // of the tests, with the original
-	stderr *string            // of the tests; nil where it may differ, or the target does not print
-	race   bool               // calls came from several goroutines
-	took   time.Duration      // the longest run of them, with the original
+	pkg   *gotool.Listed
+	tests []string // that call the target, and do the same each time
+	quick []string // the quickest of them
+	flaky []string // that call it and do not
+	slow  []string // that call it and take too long
+	bench []string // leaf benchmarks that call it
+	timed []timedBenchmark
+	race  bool // calls came from several goroutines
+
+	counted map[string]outcome // of all tests, while calls were counted
+	wanted  map[string]outcome // of the tests, with the original
+	stderr  *string            // of the tests; nil where it may differ, or the target does not print
+
+	took      time.Duration // the longest run of them, with the original
+	quickTook time.Duration // a run of the quickest; 0 before it is known
 }
 
 // New prepares a place. dir is for temporary files, which the caller removes. It returns a

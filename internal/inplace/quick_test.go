@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/beagle-go/beagle"
 )
@@ -78,6 +79,9 @@ func TestQuick(t *testing.T) {
 		if e.Within != beagle.ByRuns || p.brief != c.brief || slices.Contains(p.suites[0].quick, "TestLess") {
 			t.Fatalf("%s: by %s, quick tests %q alone: %t", name, e.Within, p.suites[0].quick, p.brief)
 		}
+		if p.suites[0].quickTook == 0 {
+			t.Errorf("%s: how long the quick tests take is not known", name)
+		}
 		wrong, err := u.Reader.Normalize(strings.Replace(u.Target.Source, "return -1", "return -2", 1))
 		if err != nil {
 			t.Fatal(name, err)
@@ -151,5 +155,22 @@ func TestQuickAlone(t *testing.T) {
 		if err != nil || v.OK() != (i == 0) {
 			t.Errorf("version %d: %+v, %v", i+1, v, err)
 		}
+	}
+}
+
+// TestQuickBound ends a run of the quickest tests long before one of all tests: a version may keep
+// its caller in a loop.
+func TestQuickBound(t *testing.T) {
+	s := &suite{took: 40 * time.Second}
+	if got := s.quickBound(); got != s.bound() {
+		t.Errorf("before the quickest tests ran: %v", got)
+	}
+	s.quickTook = 300 * time.Millisecond
+	if got := s.quickBound(); got != 8*time.Second {
+		t.Errorf("after they took %v: %v", s.quickTook, got)
+	}
+	s.took, s.quickTook = time.Second, 10*time.Second
+	if got := s.quickBound(); got != s.bound() {
+		t.Errorf("longer than all tests: %v", got)
 	}
 }

@@ -24,6 +24,7 @@ type outcome struct {
 	Output string // its output, without times and addresses
 
 	seconds float64 // that it took
+	paused  bool    // it waited for its turn beside others, and did not go on
 }
 
 // A ran is one run of a test binary.
@@ -32,6 +33,10 @@ type ran struct {
 	tests  map[string]outcome // by name, subtests too
 	leaves []string           // benchmarks that printed a result
 	lines  []live.Line        // of the report
+
+	current  string // the test or benchmark that printed last
+	whole    bool   // the program came to the end of its tests
+	failfast bool   // it was to end at the first failure
 
 	iterations map[string]int64 // of the last round, by benchmark
 }
@@ -42,6 +47,7 @@ type job struct {
 	plan    live.Plan
 	tests   []string // by name; nil for none
 	all     bool     // every test
+	skip    []string // but not these tests or benchmarks
 	bench   string   // the pattern of benchmarks; "" for none
 	time    string   // -test.benchtime
 	wall    time.Duration
@@ -49,6 +55,8 @@ type job struct {
 	cpu     []int  // processors to run on
 	profile string // host path for a CPU profile
 	share   string // directory that processes share
+
+	failfast bool // start no test after a failure
 }
 
 func (j *job) args() []string {
@@ -63,6 +71,12 @@ func (j *job) args() []string {
 		"-test.timeout=" + j.wall.String()}
 	if j.bench != "" {
 		args = append(args, "-test.bench="+j.bench, "-test.benchtime="+j.time)
+	}
+	if len(j.skip) > 0 {
+		args = append(args, "-test.skip="+anyOf(j.skip))
+	}
+	if j.failfast {
+		args = append(args, "-test.failfast")
 	}
 	if j.threads > 0 {
 		args = append(args, fmt.Sprintf("-test.cpu=%d", j.threads))
@@ -141,8 +155,8 @@ func (p *programs) run(ctx context.Context, g *Program, j job) (*ran, error) {
 			}
 		}
 	}
-	out := &ran{Result: r}
-	out.tests, out.leaves = parseTests(r.Stdout)
+	out := &ran{Result: r, failfast: j.failfast}
+	out.parse(r.Stdout)
 	out.iterations = parseIterations(r.Stdout)
 	text, err := os.ReadFile(report)
 	if err != nil {
@@ -181,11 +195,10 @@ var (
 		`\(?\b\d+(?:\.\d+)?(?:ns|µs|ms|s)\b\)?|0x[0-9a-f]+|goroutine \d+`)
 )
 
-// parseTests reads the output of a test binary in the form for test2json.
-func parseTests(out []byte) (tests map[string]outcome, leaves []string) {
-	tests = map[string]outcome{}
-	output := map[string]*strings.Builder{}
-	current := ""
+// parse reads the output of a test binary in the form for test2json.
+func (r *ran) parse(out []byte) {
+	r.tests = map[string]outcome{}
+	output, paused := map[string]*strings.Builder{}, map[string]bool{}
 	s := bufio.NewScanner(bytes.NewReader(out))
 	s.Buffer(nil, 1<<20)
 	for s.Scan() {
@@ -195,35 +208,44 @@ func parseTests(out []byte) (tests map[string]outcome, leaves []string) {
 			marked, was = line[i+1:], true
 		}
 		if m := framing.FindStringSubmatch(marked); was && m != nil {
-			current = m[2]
-			if output[current] == nil {
-				output[current] = new(strings.Builder)
+			r.current = m[2]
+			paused[r.current] = strings.HasSuffix(m[1], "PAUSE")
+			if output[r.current] == nil {
+				output[r.current] = new(strings.Builder)
 			}
 			if strings.HasPrefix(m[1], "---") {
 				seconds, _ := strconv.ParseFloat(m[3], 64) // an example's line has no time
-				tests[current] = outcome{Status: strings.Trim(m[1], "-: "), seconds: seconds}
+				r.tests[r.current] = outcome{Status: strings.Trim(m[1], "-: "), seconds: seconds}
 			}
 			continue
 		}
 		if was && (marked == "PASS" || marked == "FAIL") {
+			r.whole = true
 			continue // of all tests together
 		}
+		if was && strings.TrimSpace(marked) == "=== NAME" {
+			continue // between two tests, and otherwise after the last one
+		}
 		if m := benchLine.FindStringSubmatch(line); m != nil {
-			if !slices.Contains(leaves, m[1]) {
-				leaves = append(leaves, m[1])
+			if !slices.Contains(r.leaves, m[1]) {
+				r.leaves = append(r.leaves, m[1])
 			}
 			continue
 		}
-		if b := output[current]; b != nil {
+		if b := output[r.current]; b != nil {
 			b.WriteString(volatile.ReplaceAllString(line, "*") + "\n")
 		}
 	}
 	for name, b := range output {
-		o := tests[name]
-		o.Output = b.String()
-		tests[name] = o
+		o := r.tests[name]
+		o.Output, o.paused = b.String(), paused[name]
+		r.tests[name] = o
 	}
-	return tests, leaves
+}
+
+// timedOut reports whether a run used its time up.
+func (r *ran) timedOut() bool {
+	return r.Ended == sandbox.Wall || strings.Contains(string(r.Stdout)+string(r.Stderr), "panic: test timed out")
 }
 
 // parseIterations reads how often each benchmark did its work in its last round.

@@ -12,8 +12,14 @@ const shown = "\x16=== RUN   TestA\nhello 12ms at 0xc000123\n\x16=== RUN   TestA
 	"\x16--- PASS: TestA (1.25s)\n\x16=== RUN   ExampleB\n\x16--- PASS: ExampleB (0.00s)\n" +
 	"BenchmarkC/size=1-2 \t     100\t        12.5 ns/op\nPASS\n"
 
+func parsed(out string) (tests map[string]outcome, leaves []string) {
+	r := &ran{}
+	r.parse([]byte(out))
+	return r.tests, r.leaves
+}
+
 func TestParseTests(t *testing.T) {
-	tests, leaves := parseTests([]byte(shown))
+	tests, leaves := parsed(shown)
 	a := tests["TestA"]
 	if len(tests) != 3 || a.Status != "PASS" || a.seconds != 1.25 || a.Output != "hello * at *\n" {
 		t.Errorf("tests: %+v", tests)
@@ -26,10 +32,20 @@ func TestParseTests(t *testing.T) {
 // TestParseTestsOfAll: how all tests together ended is not the last one's output.
 func TestParseTestsOfAll(t *testing.T) {
 	for _, all := range []string{"\x16PASS\n", "\x16FAIL\n"} {
-		tests, _ := parseTests([]byte("\x16=== RUN   FuzzZ\nlast\n\x16--- PASS: FuzzZ (0.00s)\n" + all))
+		tests, _ := parsed("\x16=== RUN   FuzzZ\nlast\n\x16--- PASS: FuzzZ (0.00s)\n" + all)
 		if got := tests["FuzzZ"].Output; got != "last\n" {
 			t.Errorf("behind %q the output is %q", all, got)
 		}
+	}
+}
+
+// TestParseTestsBetween: what a test prints does not depend on whether another one follows.
+func TestParseTestsBetween(t *testing.T) {
+	const first = "\x16=== RUN   TestA\nhello\n\x16--- PASS: TestA (0.00s)\n"
+	followed, _ := parsed(first + "\x16=== NAME  \n\x16=== RUN   TestB\n\x16--- PASS: TestB (0.00s)\n")
+	last, _ := parsed(first + "\x16=== NAME   \n\x16PASS\n")
+	if a, b := followed["TestA"].Output, last["TestA"].Output; a != b || a != "hello\n" {
+		t.Errorf("followed by another test %q, as the last one %q", a, b)
 	}
 }
 
@@ -37,7 +53,7 @@ func FuzzParseTests(f *testing.F) {
 	f.Add([]byte(shown))
 	f.Add([]byte("\x16--- FAIL: "))
 	f.Fuzz(func(t *testing.T, out []byte) {
-		tests, leaves := parseTests(out)
+		tests, leaves := parsed(string(out))
 		for name := range tests {
 			if name == "" || strings.ContainsAny(name, " \n") {
 				t.Errorf("a test with the name %q", name)

@@ -13,7 +13,6 @@ import (
 	"github.com/beagle-go/beagle/internal/gotool"
 	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/inplace/live"
-	"github.com/beagle-go/beagle/internal/sandbox"
 )
 
 const (
@@ -74,11 +73,15 @@ func (p *Place) noticed(ctx context.Context, g *Program) error {
 }
 
 // quickNotices reports whether the quickest tests alone pass with the original's copy, and notice a
-// target that does nothing. Tests that need a longer one before them fail with any version.
+// target that does nothing. Tests that need a longer one before them fail with any version. A
+// target that does nothing often makes a loop of its caller endless, so its run is short.
 func (p *Place) quickNotices(ctx context.Context, g *Program) (bool, error) {
 	same, err := p.runsOf(ctx, g, live.Plan{Mode: live.Run, Version: 1}, true)
 	if err != nil || same.bad() != "" {
 		return false, err
+	}
+	for i, s := range p.suites {
+		s.quickTook = same.took[i]
 	}
 	hollow, err := p.runsOf(ctx, g, live.Plan{Mode: live.Run, Version: live.Hollow}, true)
 	if err != nil {
@@ -200,7 +203,7 @@ func (p *Place) try(ctx context.Context, pkg *gotool.Listed, original string) er
 		return nil
 	}
 	// Count its calls, and keep it if there are any.
-	if err := p.count1(ctx, g, s); err != nil {
+	if err := p.countCalls(ctx, g, s); err != nil {
 		return err
 	}
 	if len(s.tests)+len(s.bench) == 0 {
@@ -215,115 +218,15 @@ func (p *Place) try(ctx context.Context, pkg *gotool.Listed, original string) er
 	return nil
 }
 
-// count1 counts the calls of one suite, behind walls as high as its tests bear.
-func (p *Place) count1(ctx context.Context, g *Program, s *suite) error {
-	jobs := []job{
-		{plan: live.Plan{Mode: live.Count}, all: true, wall: surveyTime},
-		{plan: live.Plan{Mode: live.Count}, bench: ".", time: "1x", wall: surveyTime, threads: 1},
-	}
-	for _, j := range jobs {
-		r, err := p.run(ctx, g, j)
-		if err != nil {
-			return err
-		}
-		s.took = max(s.took, r.Wall)
-		seen := lastSeen(r.lines)
-		if !r.OK() && p.profile == sandbox.Run && j.all && fewer(r) {
-			// Under the walls of a harness a test fails: it may need a process or a loopback
-			// network.
-			p.profile = sandbox.Test
-			open, err := p.run(ctx, g, j)
-			if err != nil {
-				return err
-			}
-			if passed(open) > passed(r) {
-				r, seen = open, lastSeen(open.lines)
-				p.evidence.Open = true
-			} else {
-				p.profile = sandbox.Run
-			}
-		}
-		if !r.OK() && len(seen.Tests) == 0 {
-			p.trouble = append(p.trouble, fmt.Sprintf("the tests of %s: %s", s.pkg.ImportPath, said(r.Result)))
-		}
-		p.evidence.Calls += seen.Calls
-		p.evidence.Concurrent = p.evidence.Concurrent || seen.Concurrent && j.all
-		s.race = s.race || seen.Concurrent
-		s.sort(r, seen, j.all)
-	}
-	return nil
-}
-
-// fewer reports whether a test failed or did not end.
-func fewer(r *ran) bool { return !r.OK() || passed(r) < len(r.tests) }
-
-func passed(r *ran) (n int) {
-	for _, o := range r.tests {
-		if o.Status == "PASS" || o.Status == "SKIP" {
-			n++
-		}
-	}
-	return n
-}
-
-// sort takes down which tests, or which benchmarks, call the target.
-func (s *suite) sort(r *ran, seen live.Seen, tests bool) {
-	// A benchmark counts if the target was called below it.
-	if !tests {
-		for _, leaf := range r.leaves {
-			if seen.Tests[top(leaf)] > 0 || seen.Unnamed > 0 {
-				s.bench = append(s.bench, leaf)
-			}
-		}
-		return
-	}
-	// A test counts if it calls the target and is fast enough.
-	for name := range seen.Tests {
-		if o := r.tests[name]; o.Status == "" || o.seconds > slowTest {
-			s.slow = append(s.slow, name)
-			continue
-		}
-		s.tests = append(s.tests, name)
-	}
-	if seen.Unnamed > 0 { // by a goroutine that no test's name is on the stack of: it may be any
-		for name := range r.tests {
-			if o := r.tests[name]; o.Status == "" || o.seconds > slowTest {
-				continue
-			}
-			if name == top(name) && !slices.Contains(s.tests, name) {
-				s.tests = append(s.tests, name)
-			}
-		}
-	}
-	inorder.Sort(s.tests)
-	inorder.Sort(s.slow)
-}
-
-func lastSeen(lines []live.Line) (seen live.Seen) {
-	for _, l := range lines {
-		if l.Seen != nil {
-			seen = *l.Seen
-		}
-	}
-	return seen
-}
-
-// steady runs the original's tests twice and leaves out those that differ from run to run.
+// steady leaves out the tests that differ from run to run of the original.
 func (p *Place) steady(ctx context.Context, g *Program, i int) error {
 	s := p.suites[i]
 	if len(s.tests) == 0 {
 		return nil
 	}
-	p.watch(fmt.Sprintf("%d tests of %s twice, with the original", len(s.tests), s.pkg.ImportPath))
-	// Run all tests twice.
-	var runs [2]*ran
-	for k := range runs {
-		var err error
-		j := job{suite: i, plan: live.Plan{Mode: live.Run, Version: k}, tests: s.tests, wall: surveyTime}
-		if runs[k], err = p.run(ctx, g, j); err != nil {
-			return err
-		}
-		s.took = max(s.took, runs[k].Wall)
+	runs, err := p.twice(ctx, g, i)
+	if err != nil {
+		return err
 	}
 	// Output of a target is compared only if two runs print the same.
 	if text := plain(runs[0].Stderr); p.u.Outside != "" && text == plain(runs[1].Stderr) {
@@ -359,6 +262,35 @@ func (p *Place) steady(ctx context.Context, g *Program, i int) error {
 	})
 	s.quick = quickest(s.tests, runs[0].tests)
 	return nil
+}
+
+// twice returns two runs of the tests that call the target. The run in which calls were counted is
+// one of them, if the tests ended and printed the same there.
+func (p *Place) twice(ctx context.Context, g *Program, i int) (runs [2]*ran, err error) {
+	s := p.suites[i]
+	p.watch(fmt.Sprintf("%d tests of %s again, with the original", len(s.tests), s.pkg.ImportPath))
+	for k := range runs {
+		j := job{suite: i, plan: live.Plan{Mode: live.Run, Version: k}, tests: s.tests, wall: surveyTime}
+		if runs[k], err = p.run(ctx, g, j); err != nil {
+			return runs, err
+		}
+		s.took = max(s.took, runs[k].Wall)
+		if k == 0 && p.u.Outside == "" && runs[k].like(s.counted) {
+			runs[1] = runs[0]
+			break
+		}
+	}
+	return runs, nil
+}
+
+// like reports whether all tests of a run passed, and ended and printed as in an earlier run.
+func (r *ran) like(earlier map[string]outcome) bool {
+	for name, o := range r.tests {
+		if e := earlier[name]; !o.passed() || o.Status != e.Status || o.Output != e.Output {
+			return false
+		}
+	}
+	return r.OK()
 }
 
 // quickTests is the time for a brief run of a suite's tests, in seconds.
@@ -410,13 +342,9 @@ func (p *Place) reach(ctx context.Context, g *Program) error {
 	if !p.tape {
 		ways = ways[1:]
 	}
-	compare := p.calls
-	if p.u.Outside != "" {
-		compare = p.within // two calls repeat all that it prints or takes from outside
-	}
 	for _, way := range ways {
 		e.Within = way
-		w, err := compare(ctx, g, 1, compareTime)
+		w, err := p.agreement(ctx, g)
 		if err != nil {
 			return err
 		}
@@ -429,29 +357,49 @@ func (p *Place) reach(ctx context.Context, g *Program) error {
 				w.skippedFor()
 		default:
 			e.Compared, e.Taped = w.calls, w.taped
-			return p.tryFaults(ctx, g)
+			return nil
 		}
 	}
 	e.Within = beagle.ByRuns
 	return nil
 }
 
-// tryFaults finds out whether calls can be made again in which a callback or an interface fails:
-// the original must not differ from its copy then, and must come to an end.
-func (p *Place) tryFaults(ctx context.Context, g *Program) error {
+// agreement compares the original with its own copy in each call, in the way that is being tried.
+// With recorders, calls are made again in which a callback or an interface fails, if the original
+// does not differ from its copy then, and comes to an end.
+func (p *Place) agreement(ctx context.Context, g *Program) (*comparison, error) {
 	e := &p.evidence
-	if e.Within != beagle.ByTape || e.Taped == 0 && !p.shell.contexts() && len(p.shell.functions()) == 0 {
-		return nil
+	failing := ""
+	if e.Within == beagle.ByTape {
+		p.faults = true
+		w, err := p.within(ctx, g, 1, compareTime)
+		if err != nil {
+			return nil, err
+		}
+		failing = w.bad()
+		if failing == "" {
+			p.faults = p.failable(w)
+			return w, nil
+		}
+		p.faults = false
+		if w.difference != nil && w.faults == 0 { // no call was made again so far
+			return w, nil
+		}
 	}
-	p.faults = true
-	w, err := p.within(ctx, g, 1, compareTime)
-	if err != nil {
-		return err
+	compare := p.calls
+	if p.u.Outside != "" {
+		compare = p.within // two calls repeat all that it prints or takes from outside
 	}
-	if why := w.bad(); why != "" {
-		p.faults, e.Unfailing = false, "the original differs from its copy then: "+why
+	w, err := compare(ctx, g, 1, compareTime)
+	if err == nil && w.bad() == "" && failing != "" && p.failable(w) {
+		e.Unfailing = "the original differs from its own copy then: " + failing
 	}
-	return nil
+	return w, err
+}
+
+// failable reports whether something that a compared call calls may fail.
+func (p *Place) failable(w *comparison) bool {
+	return w.taped > 0 || p.shell.contexts() || len(p.shell.functions()) > 0
 }
 
 // guarded reports whether the receiver or a parameter leads to a value of sync or sync/atomic.

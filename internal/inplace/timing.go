@@ -35,6 +35,7 @@ const (
 	benchTime   = 100 * time.Millisecond // beyond that, asked of a benchmark
 	launch      = 20 * time.Second       // wall time of a process beyond its budget: set-up of the benchmark
 	perCalls    = 1 << 20                // calls that a slice is scaled to: more than nearly all have
+	chooseTime  = 20 * time.Second       // of a suite, for further benchmarks when one can be timed
 )
 
 // A clock times in a place. It is the place as package bench knows it.
@@ -317,8 +318,9 @@ func (s *sliceResult) into(t *rt.Timing, w int, counts, all float64) {
 // choose finds the benchmarks that can be timed, and whether their calls alone are.
 func (c *clock) choose(ctx context.Context, g *Program) error {
 	for i, s := range c.suites {
+		start := time.Now()
 		for _, name := range s.bench {
-			if len(s.timed) >= maxTimed {
+			if len(s.timed) >= maxTimed || len(s.timed) > 0 && time.Since(start) > chooseTime {
 				break
 			}
 			seen, err := c.steadily(ctx, g, i, name)
@@ -393,11 +395,15 @@ func (c *clock) steadily(ctx context.Context, g *Program, suite int, name string
 func (c *clock) grows(
 	count func(string) (*live.Seen, int64, error), seen *live.Seen, iterations int64,
 ) (*live.Seen, error) {
-	more, _, err := count(fmt.Sprintf("%dx", manyMore*iterations))
-	if err != nil || more == nil || more.Working() < manyMore*iterations/seldom {
+	times := int64(manyMore)
+	if seen.Loops { // preparation is not among the calls
+		times = moreLoops
+	}
+	more, _, err := count(fmt.Sprintf("%dx", times*iterations))
+	if err != nil || more == nil || more.Working() < times*iterations/seldom {
 		return nil, err
 	}
-	switch grown := more.Working() > manyMore/8*seen.Working(); {
+	switch grown := surelyMore(more.Working(), times/8*seen.Working()); {
 	case grown:
 		return seen, nil
 	case seen.Loops:
@@ -424,8 +430,9 @@ func (c *clock) grows(
 func surelyMore(more, calls int64) bool { return 8*more > 9*calls }
 
 const (
-	manyMore = 32 // times the iterations of 20 ms, in which calls must become four times as many
-	seldom   = 64 // iterations to a call from which on a slice holds little of the target
+	manyMore  = 32 // times the iterations of 20 ms, in which calls must become four times as many
+	moreLoops = 8  // the same where the loop is known: calls in it must become more
+	seldom    = 64 // iterations to a call from which on a slice holds little of the target
 )
 
 // profiled is the length of the original's profile. At 100 samples a second it gives the 300 that

@@ -453,3 +453,44 @@ func static(t *testing.T, u *source.Unit, name, text string, inPlace bool, want 
 		t.Errorf("%s: %s, want %s: %s\n%s", name, v.Status, want, v.Reason, text)
 	}
 }
+
+// circle has two functions that call each other, and one by itself.
+const circle = `package p
+
+func Walk(s string) int { return even(s) + size(s) }
+
+func Other(s string) int { return even(s) + odd(s) + size(s) }
+
+func even(s string) int {
+	if len(s) == 0 {
+		return 0
+	}
+	return odd(s[1:])
+}
+
+func odd(s string) int {
+	if len(s) == 0 {
+		return 1
+	}
+	return even(s[1:])
+}
+
+func size(s string) int {
+	n := 0
+	for range s {
+		n++
+	}
+	return n
+}
+`
+
+// TestAlone reads functions that call each other in a circle once: no version has one without the
+// others.
+func TestAlone(t *testing.T) {
+	u := lone(t, circle, "Walk")
+	e := &Env{Unit: u, InPlace: true}
+	wide, copies := u.Copies.WidenWhole(u.Target.Source)
+	if list := e.alone(wide, copies); len(copies) != 3 || len(list) != 2 {
+		t.Errorf("%d texts with one of %q alone: %q", len(list), copies, list)
+	}
+}

@@ -56,6 +56,7 @@ type counter struct {
 	said  int64          // calls of the last report
 	work  int64          // calls within loops of the last report
 	loops bool           // in a loop over a benchmark's iterations
+	bench string         // the benchmark of the last such loop
 }
 
 var counted = counter{seen: Seen{Tests: map[string]int64{}}, depth: map[uint64]int{}}
@@ -93,8 +94,12 @@ func passed() {}
 func (c *counter) outermost(stands int64) {
 	c.seen.Calls += stands
 	c.seen.Concurrent = c.seen.Concurrent || len(c.depth) > 1
+	name := callingTest()
+	if name == "" && c.loops {
+		name = c.bench // a goroutine that a helper started
+	}
 	fresh := false
-	if name := callingTest(); name != "" {
+	if name != "" {
 		fresh = c.seen.Tests[name] == 0
 		c.seen.Tests[name] += stands
 	} else {
@@ -110,12 +115,30 @@ func (c *counter) outermost(stands int64) {
 	}
 }
 
-// loop notes that a loop over a benchmark's iterations begins or ends.
-func (c *counter) loop(begins bool) {
+// begin notes that a loop over the iterations of a benchmark begins.
+func (c *counter) begin(b any) {
+	name := ""
+	if b, ok := b.(interface{ Name() string }); ok {
+		name, _, _ = strings.Cut(b.Name(), "/")
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.bench = name
+	c.loop(true)
+}
+
+// over notes that such a loop ends.
+func (c *counter) over() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.loop(false)
+}
+
+// loop makes the next call one that is looked at, so that it stands for none of before. The caller
+// holds the lock.
+func (c *counter) loop(begins bool) {
 	c.loops, c.seen.Loops = begins, true
-	c.next = time.Time{} // the next call is looked at, so that it stands for none before the loop
+	c.next = time.Time{}
 	c.last = c.all
 }
 

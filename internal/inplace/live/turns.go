@@ -58,7 +58,7 @@ func Loop(b any, n int) {
 	case Alternate:
 		turns.loop(round{b, n})
 	case Count:
-		counted.loop(true)
+		counted.begin(b)
 	case Time:
 		clock.loop()
 	}
@@ -68,7 +68,7 @@ func Loop(b any, n int) {
 func Over() {
 	switch plan.Mode {
 	case Count:
-		counted.loop(false)
+		counted.over()
 	case Time:
 		clock.rest()
 	}
