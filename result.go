@@ -43,7 +43,7 @@ type Result struct {
 	Again *Ratio `json:"again,omitempty"`
 	// changes to the original that a person may want to make, and no rewrite may
 	Advice   []Advice      `json:"advice,omitempty"`
-	Attempts []Attempt     `json:"trials"`           // every candidate, in the order of evaluation
+	Attempts []Attempt     `json:"trials"`           // every candidate, in the order of evaluation; the judge's own come last
 	Models   *ModelSummary `json:"models,omitempty"` // none when no model was asked
 	Split    Split         `json:"split"`
 	Machine  Machine       `json:"machine"`

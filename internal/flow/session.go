@@ -106,7 +106,8 @@ func newSession(
 	x.authors = &authors{setting: of, inputs: x.inputs, briefing: x.briefing, door: x.door}
 	x.meter = &meter{setting: of, inputs: x.inputs}
 	x.judge = &judge{
-		setting: of, rewriter: x.rewriter, door: x.door, verifier: x.verifier, meter: x.meter,
+		setting: of, rewriter: x.rewriter, door: x.door, screener: x.screener, verifier: x.verifier,
+		meter: x.meter,
 		mender: &mender{
 			setting: of, inputs: x.inputs, verifier: x.verifier, meter: x.meter, nearest: verify.Nearest,
 		},
