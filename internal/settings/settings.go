@@ -184,6 +184,7 @@ func only(file string, node *yaml.Node, what string, names []string) error {
 }
 
 func (s *Service) check(file string, node *yaml.Node) error {
+	// An error names the line of the field.
 	bad := func(field, what, remedy string) error {
 		line := node.Line
 		for i := 0; i < len(node.Content); i += 2 {
@@ -193,6 +194,7 @@ func (s *Service) check(file string, node *yaml.Node) error {
 		}
 		return &beagle.UsageError{What: fmt.Sprintf("%s:%d: %s: %s", file, line, field, what), Remedy: remedy}
 	}
+	// Check the answers first, then the numbers.
 	switch {
 	case !slices.Contains([]string{"", "yes", "no", "partly"}, s.Follow):
 		return bad("replicas_follow_cpu", fmt.Sprintf("%q is not one of the answers", s.Follow),
