@@ -172,8 +172,9 @@ func (l *nothingShared) apart(ctx context.Context, im image, qs [2]*rt.Time) ([2
 	return replies, failure, err
 }
 
-// TestProcessesApartWithoutCommonInputs checks that processes that a busy machine held up, so that
-// they were never at work together, say nothing; a gain of which most say nothing is not believed.
+// TestProcessesApartWithoutCommonInputs checks that processes say nothing if a busy machine kept
+// them from ever working together. The judge does not believe a gain of which most processes say
+// nothing.
 func TestProcessesApartWithoutCommonInputs(t *testing.T) {
 	for _, layouts := range []int{3, 8, 1000} {
 		sim := &simLab{rng: rand.New(rand.NewPCG(1, 1)), noise: quiet, planted: []planted{{gain: 1.3, pgo: 1}},
