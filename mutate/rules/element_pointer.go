@@ -150,9 +150,12 @@ func inRegisters(t types.Type) bool {
 	if param, ok := types.Unalias(t).(*types.TypeParam); ok {
 		return !constrainedToLarge(param)
 	}
-	// A type without a known size can't be judged, and is left as it is.
-	if types.SizesFor("gc", "amd64").Sizeof(t) > word*most || mentionsTypeParam(t) {
-		return mentionsTypeParam(t) // unknown
+	// The size of a type that holds a type parameter is unknown: it counts as small, too.
+	if mentionsTypeParam(t) {
+		return true
+	}
+	if types.SizesFor("gc", "amd64").Sizeof(t) > word*most {
+		return false
 	}
 	switch t := t.Underlying().(type) {
 	case *types.Array:
