@@ -150,7 +150,7 @@ type Advice struct {
 type Attempt struct {
 	Candidate string   `json:"candidate"`
 	Parents   []string `json:"parents,omitempty"`
-	Island    int      `json:"island"`
+	Island    int      `json:"island"` // 0 for the judge's own
 	Steps     []Step   `json:"steps"`
 	Status    Status   `json:"status"`
 	Stage     string   `json:"stage"`
