@@ -65,7 +65,7 @@ func elementEdits(p *mutate.Pass, d facts.Declaration, rest []ast.Stmt) []mutate
 	// As long as the name lives nothing may write elements of this type or replace the slice: the
 	// copy would not have noticed.
 	for _, s := range rest {
-		if !changesOthers(p, s, p.Var(ix.X)) || changesWhole(p, s) {
+		if !changesOnlyLocals(p, s, p.Var(ix.X)) || changesWhole(p, s) {
 			return nil
 		}
 	}
@@ -97,9 +97,9 @@ func elementEdits(p *mutate.Pass, d facts.Declaration, rest []ast.Stmt) []mutate
 	return edits
 }
 
-// changesOthers reports whether code changes nothing but local variables, elements of maps, which
-// no address reaches, and slices of the function's own, apart from one.
-func changesOthers(p *mutate.Pass, code ast.Node, elements *types.Var) bool {
+// changesOnlyLocals reports whether code changes nothing but local variables, elements of maps,
+// which no address reaches, and slices of the function's own, apart from one.
+func changesOnlyLocals(p *mutate.Pass, code ast.Node, elements *types.Var) bool {
 	owned := func(v *types.Var) bool { return v != nil && v != elements && facts.Owned.Of(p)[v] }
 	return facts.ChangesOnly(p, code, func(l ast.Expr) bool {
 		ix, ok := ast.Unparen(l).(*ast.IndexExpr)
