@@ -208,7 +208,7 @@ func (s *Service) check(file string, node *yaml.Node) error {
 		return bad("utilisation", fmt.Sprintf("%g is not between 0 and 1", s.Utilisation),
 			"write 0.6 when 60 % of the cores paid for are busy")
 	case s.Cores < 0 || s.Replicas < 0 || s.LeastReplicas < 0:
-		return bad("cores", "a number is negative", "write how many there are")
+		return bad("cores", "a number is negative", "write the number that the service has")
 	case s.Campaign.Processor < 0 || s.Campaign.Dollars < 0 || s.Campaign.Targets < 0 || s.Campaign.Candidates < 0:
 		return bad("campaign", "a number is negative", "write processor: 30m, usd: 2, targets: 5, candidates: 60")
 	case !(s.Watch.Budget >= 0) || !(s.Watch.Cores >= 0):
