@@ -44,7 +44,7 @@ type Result struct {
 	Again *Ratio `json:"again,omitempty"`
 	// changes to the original that a person may want to make, and no rewrite may
 	Advice   []Advice      `json:"advice,omitempty"`
-	Attempts []Attempt     `json:"trials"`           // every candidate, in the order of evaluation
+	Attempts []Attempt     `json:"trials"`           // every candidate, in the order of evaluation; the judge's own come last
 	Models   *ModelSummary `json:"models,omitempty"` // none when no model was asked
 	Split    Split         `json:"split"`
 	Machine  Machine       `json:"machine"`
@@ -157,7 +157,7 @@ type Advice struct {
 type Attempt struct {
 	Candidate string   `json:"candidate"`
 	Parents   []string `json:"parents,omitempty"`
-	Island    int      `json:"island"`
+	Island    int      `json:"island"` // 0 for the judge's own
 	Steps     []Step   `json:"steps"`
 	Status    Status   `json:"status"`
 	Stage     string   `json:"stage"`

@@ -272,6 +272,7 @@ func (ev *evaluator) constant(v constant.Value, t types.Type) Value {
 
 func (ev *evaluator) expr(e ast.Expr) Value {
 	ev.tick(e)
+	// The byte under test and constants have their values.
 	if ev.operand != nil && ev.p.Same(e, ev.operand) {
 		return ev.byte
 	}
@@ -281,6 +282,7 @@ func (ev *evaluator) expr(e ast.Expr) Value {
 		}
 		return ev.constant(tv.Value, tv.Type)
 	}
+	// All other expressions are computed from their parts.
 	switch e := e.(type) {
 	case *ast.ParenExpr:
 		return ev.expr(e.X)

@@ -235,6 +235,7 @@ func (ev *evaluator) composite(e *ast.CompositeLit) Value {
 }
 
 func (ev *evaluator) callExpr(e *ast.CallExpr) Value {
+	// A conversion, or a literal that is called at once, is no call of a name.
 	if tv := ev.p.Info.Types[e.Fun]; tv.IsType() {
 		return ev.convert(e, tv.Type)
 	}
@@ -247,6 +248,7 @@ func (ev *evaluator) callExpr(e *ast.CallExpr) Value {
 	case *types.Builtin:
 		return ev.builtin(e, f.Name())
 	case *types.Func:
+		// A function on characters is called itself; one of the candidate is evaluated.
 		if answer, known := characters[f.FullName()]; known && len(e.Args) == 1 {
 			if r, ok := ev.expr(e.Args[0]).(int64); ok {
 				return answer(rune(r))

@@ -30,9 +30,8 @@ var tier = choose(detect(), os.Getenv("SIMD_MAX"))
 
 // Tier returns the instruction set in use: the best one that the processor
 // and the operating system offer, lowered by the environment variable
-// SIMD_MAX=purego|sse42|avx2|vclmul|avx512|neon. A name that is none of these, or
-// that belongs to another architecture, lowers it to PureGo: who sets a limit
-// wants less, not more.
+// SIMD_MAX=purego|sse42|avx2|vclmul|avx512|neon. A name that is not one of these, or that belongs
+// to another architecture, lowers it to PureGo: a user who sets a limit wants less, not more.
 func Tier() Level { return tier }
 
 func choose(have Level, limit string) Level {

@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/beagle-go/beagle/internal/special"
 )
 
 // A sampleReport is the output of the verb sample. For the sealed half it holds totals only.
@@ -79,7 +80,8 @@ func (r *sampleReport) sum() {
 	// Compute the quantiles of the gains.
 	slices.Sort(gains)
 	if r.Improved = len(gains); r.Improved > 0 {
-		r.Median, r.Quartiles = quantile(gains, 0.5), [2]float64{quantile(gains, 0.25), quantile(gains, 0.75)}
+		r.Median, r.Quartiles = special.Quantile(gains, 0.5),
+			[2]float64{special.Quantile(gains, 0.25), special.Quantile(gains, 0.75)}
 		r.PerWin = r.Minutes / float64(r.Improved)
 	}
 	// Print no function of the sealed half.
@@ -114,14 +116,6 @@ func (r *sampleReport) winner(w *winner) {
 	if w.wrong() {
 		r.Wrong++
 	}
-}
-
-// quantile returns a quantile of sorted numbers, interpolated between neighbours.
-func quantile(sorted []float64, q float64) float64 {
-	at := q * float64(len(sorted)-1)
-	low := int(math.Floor(at))
-	high := min(low+1, len(sorted)-1)
-	return sorted[low] + (at-float64(low))*(sorted[high]-sorted[low])
 }
 
 // print prints the totals, and before them a row for each function of the

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/beagle-go/beagle/internal/procgroup"
 )
 
 // An edit makes a copy of metricsd report its requests.
@@ -153,7 +155,7 @@ func (l *lab) statusOf(ctx context.Context, name, dir, program string, args ...s
 
 // gently ends a program by SIGINT, as Ctrl-C does, and by force if it does not end.
 func gently(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	procgroup.Lead(cmd)
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
 	cmd.WaitDelay = 20 * time.Second
 }

@@ -70,7 +70,7 @@ func (o *benchFlags) flags(f *flagSet) {
 	f.Var(listFlag{&s.Tags}, "tags", "build tags, separated by `commas`")
 	f.StringVar(&s.CorpusFile, "corpus", "",
 		"take the inputs from this `file` of JSON lines (docs/corpus.md) instead of from the tests")
-	f.StringVar(&s.Sandbox, "sandbox", s.Sandbox, "auto or require, as evolve has it")
+	f.StringVar(&s.Sandbox, "sandbox", s.Sandbox, "auto or require, as for evolve")
 	f.BoolVar(&s.Force, "force", false, "go on although the audit refuses the inputs")
 	f.StringVar(&o.out, "o", "",
 		"write the benchmark to this `file`, - for standard output; beside the function by default")
@@ -78,15 +78,15 @@ func (o *benchFlags) flags(f *flagSet) {
 	f.Func("profile", "compare with production's CPU profile: a `source` as hotspots takes it; may be repeated",
 		func(text string) error { o.profile = append(o.profile, text); return nil })
 	f.StringVar(&o.existing, "bench", "", "compare this `benchmark` of the package with --profile, and write none")
-	f.Float64Var(&o.similar, "similar", 98, "how alike the profiles must be, in percent")
-	f.StringVar(&o.state, "state", "auto", "of the caches: warm, cold, or auto for whichever is more alike")
+	f.Float64Var(&o.similar, "similar", 98, "least similarity of the profiles, in percent")
+	f.StringVar(&o.state, "state", "auto", "state of the caches: warm, cold, or auto for the one that is more alike")
 	f.StringVar(&o.pgo, "pgo", "", "compile the benchmark with this profile `file`, as production is")
-	f.Float64Var(&o.seconds, "seconds", 10, "of a processor for each profile of the benchmark")
-	f.IntVar(&o.live, "live", 30, "seconds of a live profile of production")
-	f.IntVar(&o.sample.Inputs, "inputs", 256, "distinct inputs in the benchmark, about")
-	f.IntVar(&o.sample.Bytes, "bytes", 96<<10, "of source text for the inputs, at most")
+	f.Float64Var(&o.seconds, "seconds", 10, "processor seconds for each profile of the benchmark")
+	f.IntVar(&o.live, "live", 30, "length of a live profile of production, in seconds")
+	f.IntVar(&o.sample.Inputs, "inputs", 256, "distinct inputs in the benchmark, approximately")
+	f.IntVar(&o.sample.Bytes, "bytes", 96<<10, "most bytes of source text for the inputs")
 	f.BoolVar(&o.asJSON, "json", false, "print one JSON object (docs/json.md)")
-	f.BoolVar(&o.quiet, "quiet", false, "no progress")
+	f.BoolVar(&o.quiet, "quiet", false, "print no progress")
 }
 
 func (o *benchFlags) check() error {

@@ -96,26 +96,27 @@ func (o *campaignFlags) flags(f *flagSet) {
 	f.StringVar(&o.spots.config, "config", "", "`file` with services; "+settings.Name+" of the checkout by default")
 	f.StringVar(&o.spots.service, "service", "", "`name` of the service in that file; needed when it has several")
 	f.StringVar(&o.spots.price, "price", "",
-		"what an hour of one core costs: `0.04`, 0.04EUR, or a family such as aws/c7g")
-	f.Float64Var(&o.spots.cores, "cores", 0, "that the whole service keeps busy; taken from the profiles by default")
+		"price of an hour of one core: `0.04`, 0.04EUR, or a family such as aws/c7g")
+	f.Float64Var(&o.spots.cores, "cores", 0,
+		"cores that the whole service keeps busy; by default taken from the profiles")
 	f.Float64Var(&o.spots.least, "least", 0.5, "least net share in percent that is worth a change")
-	f.IntVar(&o.spots.seconds, "seconds", 30, "of a live profile")
+	f.IntVar(&o.spots.seconds, "seconds", 30, "length of a live profile, in seconds")
 	f.IntVar(&o.targets, "targets", 5, "hot spots to take up; callers that are escalated to come on top")
 	f.Var(listFlag{&o.first}, "first", "hot spots to take up before those that save more, separated by `commas`")
 	f.BoolVar(&o.heads, "heads", false, "take up a function before those of its package that a search of it reaches")
 	f.DurationVar(&o.processor, "processor", 0, "processor time for the whole campaign; 0 is no limit")
 	f.IntVar(&s.Candidates, "candidates", s.Candidates, "versions of each function to evaluate")
-	f.DurationVar(&s.Measure, "measure", s.Measure, "measuring of the finalists of each, in all and at most")
+	f.DurationVar(&s.Measure, "measure", s.Measure, "time to measure the finalists of each function, at most")
 	f.DurationVar(&s.Fuzz, "fuzz", s.Fuzz, "longest search for inputs on which a finalist differs, in processor time")
-	f.Var(listFlag{&s.Rules}, "rules", "use only these rewrites and sets, separated by `commas`, as evolve has it")
+	f.Var(listFlag{&s.Rules}, "rules", "use only these rewrites and sets, separated by `commas`, as for evolve")
 	f.BoolVar(&s.Across, "across", false, acrossText)
 	scoreFlags(f, s)
 	f.StringVar(&o.evidence, "evidence", flow.EvidenceState,
-		"how targets without recorded calls are judged: auto, corpus, inplace or state, as evolve has it")
-	f.StringVar(&s.Sandbox, "sandbox", s.Sandbox, "auto or require, as evolve has it")
+		"how targets without recorded calls are judged: auto, corpus, inplace or state, as for evolve")
+	f.StringVar(&s.Sandbox, "sandbox", s.Sandbox, "auto or require, as for evolve")
 	f.Uint64Var(&s.Seed, "seed", s.Seed, "seed of the searches")
 	f.StringVar(&o.inputs, "inputs", "", "`directory` of recorded calls: tags.Normalize.jsonl for .../tags.Normalize")
-	f.StringVar(&o.at, "at", "", "capture the calls of each function at these probes, as capture --at has them")
+	f.StringVar(&o.at, "at", "", "capture the calls of each function at these probes, as for capture --at")
 	f.BoolVar(&o.again, "again", false, "try again what earlier campaigns tried without success")
 	f.BoolVar(&o.anyway, "anyway", false, "go on although a saving frees no machine")
 	f.BoolVar(&o.noBench, "no-bench", false, "compare no benchmark of a winner's inputs with the profile")
@@ -123,7 +124,7 @@ func (o *campaignFlags) flags(f *flagSet) {
 	serverFlags(f, &o.server)
 	f.BoolVar(&o.memory, "memory", false, "list what campaigns tried, and why it was no success")
 	f.BoolVar(&o.spots.asJSON, "json", false, "print one JSON object (docs/json.md)")
-	f.BoolVar(&o.spots.quiet, "quiet", false, "no progress")
+	f.BoolVar(&o.spots.quiet, "quiet", false, "print no progress")
 }
 
 // runCampaign begins a campaign, goes on with one, or prints the memory.
@@ -268,6 +269,7 @@ func (o *campaignRun) settleModels(f *flagSet) error {
 
 // takeFile takes the settings of beagle.yaml that no flag gives.
 func (o *campaignFlags) takeFile(f *flagSet, models *modelOptions) error {
+	// Read the file that a flag names, or the one of the checkout, if there is one.
 	file := o.spots.config
 	if file == "" {
 		file = filepath.Join(o.spots.dir, settings.Name)
@@ -279,6 +281,7 @@ func (o *campaignFlags) takeFile(f *flagSet, models *modelOptions) error {
 	if s == nil {
 		return nil
 	}
+	// Take the settings that no flag gives.
 	y := &s.Campaign
 	if y.Processor > 0 && !f.given("processor") {
 		o.processor = y.Processor
@@ -292,6 +295,7 @@ func (o *campaignFlags) takeFile(f *flagSet, models *modelOptions) error {
 	if y.Candidates > 0 && !f.given("candidates") {
 		o.spec.Candidates = y.Candidates
 	}
+	// Corpora are named from the directory of the file.
 	o.files = map[string]string{}
 	for target, name := range y.Inputs {
 		if !filepath.IsAbs(name) {

@@ -124,7 +124,7 @@ func (o *captureFlags) flags(f *flagSet) {
 	f.StringVar(&o.token, "token", "", "`file` with the token (default: the one that BEAGLE_PROBE_TOKEN names)")
 	f.BoolVar(&o.json, "json", false, "print JSON (docs/json.md)")
 	f.StringVar(&o.out, "out", "", "start, pull: write the calls to this `file` of JSON lines (docs/corpus.md)")
-	f.DurationVar(&o.long, "for", 30*time.Second, "start, ask: how long")
+	f.DurationVar(&o.long, "for", 30*time.Second, "start, ask: length of the capture")
 	f.IntVar(&o.samples, "samples", 0, "start, ask: stop after so many calls of each process; 0 means by --for alone")
 	f.IntVar(&o.start.Rate, "rate", 0, "calls a second of each site and process, at most 1000 (default 10; ask: 1000)")
 	f.IntVar(&o.start.Bytes, "bytes", 0, "bytes a second of each process (default 262144)")

@@ -77,7 +77,7 @@ func specFlags(f *flagSet, s *flow.Spec) {
 		"take the inputs from this `file` of JSON lines (docs/corpus.md) instead of from the tests; of functions of a "+
 			"group NAME=FILE,NAME=FILE")
 	f.DurationVar(&s.Fuzz, "fuzz", s.Fuzz, "longest search for inputs on which a finalist differs, in processor time")
-	f.DurationVar(&s.Measure, "measure", s.Measure, "measuring of the finalists, in all and at most")
+	f.DurationVar(&s.Measure, "measure", s.Measure, "time to measure the finalists, at most")
 	f.Float64Var(&s.MinGain, "min-gain", s.MinGain, "call nothing faster that gains less; 0.01 is 1 %")
 	f.StringVar(&s.Sandbox, "sandbox", s.Sandbox,
 		"auto: use what the kernel offers and say what is missing; require: refuse when anything is missing")
@@ -103,7 +103,7 @@ func scoreFlags(f *flagSet, s *flow.Spec) {
 
 func (o *evolveOptions) flags(f *flagSet) {
 	f.BoolVar(&o.json, "json", false, "print the result as one JSON object (docs/json.md)")
-	f.BoolVar(&o.quiet, "quiet", false, "no progress")
+	f.BoolVar(&o.quiet, "quiet", false, "print no progress")
 	f.BoolVar(&o.apply, "apply", false, "write the improvement, its test and its benchmark into the working tree")
 	f.StringVar(&o.out, "out", "",
 		"write report.md, report.html, result.json and the patch into this `directory` (default: the run's own)")

@@ -72,7 +72,7 @@ func (h *hotspotFlags) add(f *flagSet) {
 	f.StringVar(&h.kind, "kind", "", "rank by `cpu`, alloc, block or mutex; cpu when there is a CPU profile")
 	f.StringVar(&h.config, "config", "", "`file` with services; "+settings.Name+" of the checkout by default")
 	f.StringVar(&h.service, "service", "", "`name` of the service in that file; needed when it has several")
-	f.StringVar(&h.price, "price", "", "what an hour of one core costs: `0.04`, 0.04EUR, or a family such as aws/c7g")
+	f.StringVar(&h.price, "price", "", "price of an hour of one core: `0.04`, 0.04EUR, or a family such as aws/c7g")
 	f.StringVar(&h.why, "why", "", "say why `FUNC` is or is not among the hot spots")
 	f.StringVar(&h.diff, "diff", "", "say what moved since the profile or directory `OLD`")
 	f.StringVar(&h.calls, "calls", "",
@@ -82,16 +82,16 @@ func (h *hotspotFlags) add(f *flagSet) {
 		"the `program` built from the checkout, to compare its build ID with the profiles'")
 	f.StringVar(&h.save, "save", "", "write the profiles that were read into this `directory`, a SOURCE for later")
 	f.StringVar(&h.html, "html", "", "write a flame graph to this `file`")
-	f.IntVar(&h.seconds, "seconds", 30, "of a live profile")
+	f.IntVar(&h.seconds, "seconds", 30, "length of a live profile, in seconds")
 	f.IntVar(&h.limit, "limit", 20, "hot spots to list, and as many dropped functions; 0 for all")
-	f.Float64Var(&h.instances, "instances", 0, "that each SOURCE stands for, when it does not say so itself")
-	f.Float64Var(&h.cores, "cores", 0, "that the whole service keeps busy; taken from the profiles by default")
+	f.Float64Var(&h.instances, "instances", 0, "instances that each SOURCE stands for, if it does not say")
+	f.Float64Var(&h.cores, "cores", 0, "cores that the whole service keeps busy; by default taken from the profiles")
 	f.Float64Var(&h.least, "least", 0.5, "least net share in percent; smaller functions count for their callers")
 	f.BoolVar(&h.heads, "heads", false, "list functions without an entry, too, that campaign --heads takes up")
 	f.BoolVar(&h.across, "across", false,
 		"with --heads: a search changes functions of other packages of the module, too")
 	f.BoolVar(&h.asJSON, "json", false, "print one JSON object (docs/json.md)")
-	f.BoolVar(&h.quiet, "quiet", false, "no warnings on standard error")
+	f.BoolVar(&h.quiet, "quiet", false, "print no warnings")
 }
 
 func (h *hotspotFlags) check(f *flagSet) error {
@@ -107,10 +107,10 @@ func (h *hotspotFlags) check(f *flagSet) error {
 		return bad("limit", fmt.Sprintf("%d is negative", h.limit), "give 0 for all")
 	case !(h.instances >= 0 && h.instances <= 1e7):
 		return bad("instances", fmt.Sprintf("%g is not a number of instances", h.instances),
-			"give how many instances run")
+			"give the number of instances that run")
 	case !(h.cores >= 0 && h.cores <= 1e8):
 		return bad("cores", fmt.Sprintf("%g is not a number of cores", h.cores),
-			"give how many cores the service keeps busy")
+			"give the number of cores that the service keeps busy")
 	case h.across && !h.heads:
 		return bad("across", "says nothing without --heads", "give both, or neither")
 	case f.given("kind") && h.kind != hotspots.CPU && h.kind != hotspots.Alloc && h.kind != hotspots.Block &&

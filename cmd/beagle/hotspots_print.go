@@ -185,7 +185,7 @@ func printDiff(p painter, d *beagle.HotspotDiff) {
 	}
 	switch {
 	case len(d.Moves) == 0:
-		fmt.Fprintf(p, "Nothing that chance would not do, of %s.\n", plural(d.Unclear, "function"))
+		fmt.Fprintf(p, "No function of %s moved more than chance would.\n", plural(d.Unclear, "function"))
 	case d.Unclear > 0:
 		fmt.Fprintf(p, "%s moved no more than chance would.\n", plural(d.Unclear, "other function"))
 	}

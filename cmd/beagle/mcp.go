@@ -56,7 +56,7 @@ func mcpFlags(f *flagSet, o *flow.ToolOrder) {
 	f.StringVar(&o.Spec.Models.Redact, "redact", "auto",
 		"yes: agents get shapes instead of captured values; no; auto: yes for inputs from a file")
 	f.Var(manyFlag{&o.Lessons}, "lessons", "teach the lessons of this `directory` too")
-	f.Var(listFlag{&o.At}, "at", "let agents ask the probes at these `addresses`, as capture --at has them")
+	f.Var(listFlag{&o.At}, "at", "let agents ask the probes at these `addresses`, as for capture --at")
 	f.Var(pidFlag{&o.PIDs}, "pid", "let agents capture in these running `processes` without a probe, by uprobes")
 	f.StringVar(&o.Token, "token", "", "`file` with the probes' token, as capture --token has it")
 	f.Func("source", "a profile of production that agents may read, as hotspots takes it; may be repeated",

@@ -34,7 +34,7 @@ func (o *modelOptions) flags(f *flagSet, m *flow.Models) {
 		o.about = map[string]bool{}
 		f.VisitAll(func(g *flag.Flag) { o.about[g.Name] = !others[g.Name] })
 	}()
-	// Who writes versions.
+	// The authors of versions.
 	f.Var(manyFlag{&o.models}, "model",
 		"let this `model` write versions too: NAME, NAME@URL, NAME=WEIGHT; again for more. Keys come from "+
 			"OPENAI_API_KEY, ANTHROPIC_API_KEY, BEAGLE_KEY_NAME, or --key-file")

@@ -39,12 +39,12 @@ func runRates(ctx context.Context, c *command, args []string, std stdio) (int, e
 	d := flow.Defaults()
 	o := trials.Options{Measure: d.Measure, MinGain: d.MinGain}
 	f := c.flags(std)
-	n := f.Int("trials", 20, "of a function against itself, those of earlier calls included")
-	gains := f.Int("gains", -1, "of each true gain; as many as --trials by default")
-	f.DurationVar(&o.For, "for", 0, "begin no trial after so long")
-	f.DurationVar(&o.Measure, "measure", o.Measure, "of a trial, at most")
+	n := f.Int("trials", 20, "trials of a function against itself, earlier ones included")
+	gains := f.Int("gains", -1, "trials of each true gain; as many as --trials by default")
+	f.DurationVar(&o.For, "for", 0, "time after which no trial begins")
+	f.DurationVar(&o.Measure, "measure", o.Measure, "longest trial")
 	asJSON := f.Bool("json", false, "print the rates and all trials as one JSON object")
-	quiet := f.Bool("quiet", false, "no progress")
+	quiet := f.Bool("quiet", false, "print no progress")
 	if _, err := parse(f, args, 0, 0); err != nil {
 		return exitUsage, err
 	}

@@ -156,8 +156,8 @@ func (o *startFlags) flags(f *flagSet) {
 func (o *rehearseFlags) flags(f *flagSet) {
 	f.StringVar(&o.program, "run", "", "rehearse: `command` that runs the service, built with both versions")
 	f.StringVar(&o.load, "load", "",
-		"rehearse: `command` that puts load on it; run again and again until the time is over")
-	f.DurationVar(&o.lasts, "for", time.Minute, "rehearse: how long")
+		"rehearse: `command` that puts load on it; repeated until the time is over")
+	f.DurationVar(&o.lasts, "for", time.Minute, "rehearse: length of the rehearsal")
 }
 
 func (o *judgeFlags) flags(f *flagSet) {

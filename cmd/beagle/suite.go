@@ -66,13 +66,13 @@ func (o *suiteOptions) flags(f *flagSet) {
 		"searches on each task, with the seeds 1, 2, ...: the median counts, the spread is shown")
 	f.IntVar(&o.spec.Candidates, "candidates", o.spec.Candidates, "versions that a search may evaluate")
 	f.DurationVar(&o.spec.Measure, "measure", o.spec.Measure,
-		"measuring of two versions side by side; more versions take longer")
+		"time to measure two versions side by side; more take longer")
 	f.DurationVar(&o.spec.Fuzz, "fuzz", o.spec.Fuzz, "longest search for inputs on which a measured version differs")
 	f.StringVar(&o.against, "against", "", "run this shell `command` instead of Beagle's search (suite/README.md)")
 	f.DurationVar(&o.limit, "against-time", 10*time.Minute, "stop the command of --against after this long")
 	f.BoolVar(&o.list, "list", false, "list the tasks and run none")
 	f.BoolVar(&o.json, "json", false, "print the report as one JSON object (docs/json.md)")
-	f.BoolVar(&o.quiet, "quiet", false, "no progress")
+	f.BoolVar(&o.quiet, "quiet", false, "print no progress")
 }
 
 const maxSeeds = 100

@@ -111,7 +111,7 @@ func runVerify(ctx context.Context, c *command, args []string, std stdio) (int, 
 	guarded := f.String("guarded", "", "write the guarded form of a near miss to this `file`; of one version only")
 	asJSON := f.Bool("json", false,
 		"print the verdict as one JSON object; of several versions, an object a line (docs/json.md)")
-	quiet := f.Bool("quiet", false, "no progress")
+	quiet := f.Bool("quiet", false, "print no progress")
 	f.BoolVar(&spec.NoMeasure, "no-measure", false, "judge the behaviour alone: no version is timed")
 	f.BoolVar(&spec.Anew, "anew", false, "record the inputs anew")
 	f.BoolVar(&spec.Models.Offline, "offline", false,

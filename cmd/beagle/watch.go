@@ -87,10 +87,10 @@ func (o *watchFlags) flags(f *flagSet) {
 		"may be given several times", func(s string) error { o.inputs = append(o.inputs, s); return nil })
 	// How it is read, and how often.
 	f.StringVar(&o.listen, "listen", "", "serve this command's own state as Prometheus metrics at this `address`")
-	f.IntVar(&o.seconds, "seconds", 30, "of a live profile")
+	f.IntVar(&o.seconds, "seconds", 30, "length of a live profile, in seconds")
 	f.DurationVar(&o.window, "window", time.Hour, "length of a window; shorter ones have fewer samples")
 	f.DurationVar(&o.every, "every", 10*time.Minute, "without --once: time from one profile to the next")
-	f.DurationVar(&o.keep, "keep", 400*24*time.Hour, "how long windows are kept")
+	f.DurationVar(&o.keep, "keep", 400*24*time.Hour, "time for which windows are kept")
 	// What counts as a change.
 	f.IntVar(&o.season, "season", 1, "windows after which the load repeats: 24 for days of hours; 1 for none")
 	f.IntVar(&o.settle, "settle", 0, "windows that a change must last (default 6)")
@@ -105,10 +105,10 @@ func (o *watchFlags) flags(f *flagSet) {
 	f.BoolVar(&o.next, "next", false, "print the services that were watched, in the order in which to work on them")
 	f.Float64Var(&o.campaigns, "campaigns", 0, "start campaigns that answer findings, for this much `money` in 30 "+
 		"days, in the currency of --price; 0 for none")
-	f.StringVar(&o.price, "price", "", "what an hour of one core costs: `0.04`, 0.04EUR, or a family such as aws/c7g; "+
+	f.StringVar(&o.price, "price", "", "price of an hour of one core: `0.04`, 0.04EUR, or a family such as aws/c7g; "+
 		"price of "+settings.Name+" by default")
 	f.BoolVar(&o.asJSON, "json", false, "print one JSON object for each look (docs/json.md)")
-	f.BoolVar(&o.quiet, "quiet", false, "no warnings on standard error")
+	f.BoolVar(&o.quiet, "quiet", false, "print no warnings")
 }
 
 func (o *watchFlags) check(f *flagSet) error {

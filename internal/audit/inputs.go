@@ -34,11 +34,13 @@ func usedUp(x *pass) {
 			if f == nil || f.Pkg() == nil {
 				return true
 			}
+			// Does it sort or drain one of its arguments?
 			name := f.Pkg().Path() + "." + f.Name()
 			i, drains := readers[name]
 			if f.Signature().Recv() != nil || !sorters[name] && !drains || i >= len(call.Args) {
 				return true
 			}
+			// Is that a variable from before the loop, which nothing in the loop makes anew?
 			v := x.outer(l, call.Args[i])
 			if v == nil || drains && !isReader(v.Type()) || !drains && x.meansSorted() || x.renewed(l, v, call) {
 				return true

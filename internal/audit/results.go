@@ -47,6 +47,7 @@ func (x *pass) calls(visit func(call *ast.CallExpr, f *types.Func, used bool)) {
 			continue
 		}
 		x.inspect(l.body, func(n ast.Node) bool {
+			// Take a statement that is a call, or an assignment of one value.
 			var e ast.Expr
 			used := true
 			switch n := n.(type) {
@@ -64,6 +65,7 @@ func (x *pass) calls(visit func(call *ast.CallExpr, f *types.Func, used bool)) {
 			if !ok {
 				return true
 			}
+			// Visit it if it calls a declared function, of which the machine code shows nothing.
 			f := callee(info, call)
 			if f != nil && f.Pkg() != nil && f.Pkg().Path() != "testing" && !ofInterface(f) && x.gone(call, f) {
 				visit(call, f, used)

@@ -25,7 +25,7 @@ func (m *confirmer) cast(im image, ts []*finalist) []int {
 // modulo 64: the address that most copies of both have. It prefers copies of the original that are
 // timed anyhow, or those in the half with less evidence.
 func (m *confirmer) alike(im image, t *finalist, timed []int) (base, cand []int) {
-	best, known := 0, evidenceOf(t.train).Halves
+	best, known := 0, caseFrom(t.train).Halves
 	// Take each address at which both have copies, and value it: by the number of pairs first, then
 	// by copies that are timed already, and by the half with less evidence.
 	for _, p := range m.matched(im, t) {

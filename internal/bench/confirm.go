@@ -86,21 +86,21 @@ type image interface {
 
 // A finalist holds the results of one candidate so far.
 type finalist struct {
-	copies   []int  // its variants
-	fail     string // why it could not be measured
-	finding  finding
-	settled  bool // nothing more is asked about the gain of one that was found
-	train    []layoutResult
-	holdout  []layoutResult
-	fresh    []layoutResult
-	pgo      []layoutResult
-	cold     []layoutResult
-	table    int64 // bytes of tables that it has and the original has not
-	apart    []Estimate
-	missed   int     // layouts on which processes apart had nothing in common to compare
-	halves   [2]bool // alignments that occur
-	baseline []beagle.Resources
-	best     []beagle.Resources
+	copies    []int  // its variants
+	fail      string // why it could not be measured
+	knowledge knowledge
+	settled   bool // nothing more is asked about the gain of one that was found
+	train     []layoutResult
+	holdout   []layoutResult
+	fresh     []layoutResult
+	pgo       []layoutResult
+	cold      []layoutResult
+	table     int64 // bytes of tables that it has and the original has not
+	apart     []Estimate
+	missed    int     // layouts on which processes apart had nothing in common to compare
+	halves    [2]bool // alignments that occur
+	baseline  []beagle.Resources
+	best      []beagle.Resources
 }
 
 // A confirmer measures the finalists together.

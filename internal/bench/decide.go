@@ -22,8 +22,8 @@ const (
 // own.
 const Rule = "three looks, large tables with cold caches"
 
-// Evidence is all that the decision about one candidate rests on.
-type Evidence struct {
+// A Case is all that the decision about one candidate rests on.
+type Case struct {
 	Layouts []beagle.Layout
 	Train   Combined
 	Found   bool // the layouts agree more than chance lets them, see looks
@@ -47,7 +47,7 @@ type Evidence struct {
 
 // A doubt is one reason for which a candidate is not called faster; its
 // result is empty when it does not apply.
-type doubt func(e *Evidence, corrected beagle.Ratio) string
+type doubt func(e *Case, corrected beagle.Ratio) string
 
 // doubts holds the doubts in order; the first that applies is the answer.
 var doubts = []doubt{
@@ -56,11 +56,11 @@ var doubts = []doubt{
 }
 
 // decideGain says whether the candidate is faster, and if not, why.
-func decideGain(e *Evidence, corrected beagle.Ratio) (faster bool, why string) {
+func decideGain(e *Case, corrected beagle.Ratio) (faster bool, why string) {
 	return decideBy(doubts, e, corrected)
 }
 
-func decideBy(doubts []doubt, e *Evidence, corrected beagle.Ratio) (faster bool, why string) {
+func decideBy(doubts []doubt, e *Case, corrected beagle.Ratio) (faster bool, why string) {
 	for _, d := range doubts {
 		if why := d(e, corrected); why != "" {
 			return false, why
@@ -69,7 +69,7 @@ func decideBy(doubts []doubt, e *Evidence, corrected beagle.Ratio) (faster bool,
 	return true, ""
 }
 
-func sameCode(e *Evidence, _ beagle.Ratio) string {
+func sameCode(e *Case, _ beagle.Ratio) string {
 	if e.SameCode {
 		return "no difference: the machine code is the same as the original's"
 	}
@@ -79,7 +79,7 @@ func sameCode(e *Evidence, _ beagle.Ratio) string {
 // noisyHost refuses to judge when the original differs from its own copies, in
 // the same binaries, as surely as a candidate must, and by half as much as this
 // one or more.
-func noisyHost(e *Evidence, _ beagle.Ratio) string {
+func noisyHost(e *Case, _ beagle.Ratio) string {
 	c := e.Control
 	if c.N < minLayouts || 2*math.Abs(c.Log) < math.Abs(e.Train.Log) {
 		return ""
@@ -99,14 +99,14 @@ func negated(logs []float64) []float64 {
 	return out
 }
 
-func slower(e *Evidence, _ beagle.Ratio) string {
+func slower(e *Case, _ beagle.Ratio) string {
 	if r := e.Train.Ratio; e.Train.N > 0 && r.High < 1 {
 		return fmt.Sprintf("slower: %.3f times as fast (at most %.3f)", r.Point, r.High)
 	}
 	return ""
 }
 
-func tooFewLayouts(e *Evidence, _ beagle.Ratio) string {
+func tooFewLayouts(e *Case, _ beagle.Ratio) string {
 	if e.Train.N < minLayouts {
 		return fmt.Sprintf("only %d layouts could be compared, %d are needed", e.Train.N, minLayouts)
 	}
@@ -115,7 +115,7 @@ func tooFewLayouts(e *Evidence, _ beagle.Ratio) string {
 
 // notSurely doubts a candidate whose lower bound, corrected for all that was tried, is not above 1.
 // It says whether more time could help.
-func notSurely(e *Evidence, corrected beagle.Ratio) string {
+func notSurely(e *Case, corrected beagle.Ratio) string {
 	r := e.Train.Ratio
 	switch {
 	case e.Found && corrected.Low > 1:
@@ -135,7 +135,7 @@ func notSurely(e *Evidence, corrected beagle.Ratio) string {
 }
 
 // hurried says that the time ended before the plan did, and what to do about it.
-func (e *Evidence) hurried() string {
+func (e *Case) hurried() string {
 	if e.Planned == 0 {
 		return ""
 	}
@@ -143,7 +143,7 @@ func (e *Evidence) hurried() string {
 		e.Train.N, e.Planned, e.Longer)
 }
 
-func tooLittle(e *Evidence, corrected beagle.Ratio) string {
+func tooLittle(e *Case, corrected beagle.Ratio) string {
 	if corrected.Point < 1+e.MinGain {
 		return fmt.Sprintf("a small difference: %.3f times as fast (%.3f to %.3f), and less than %.3f does not count",
 			corrected.Point, corrected.Low, corrected.High, 1+e.MinGain)
@@ -151,7 +151,7 @@ func tooLittle(e *Evidence, corrected beagle.Ratio) string {
 	return ""
 }
 
-func notInMostLayouts(e *Evidence, _ beagle.Ratio) string {
+func notInMostLayouts(e *Case, _ beagle.Ratio) string {
 	n := 0
 	for _, l := range e.Layouts {
 		if l.Ratio.Point > 1 {
@@ -167,7 +167,7 @@ func notInMostLayouts(e *Evidence, _ beagle.Ratio) string {
 // notOnAverage wants the mean to show a gain too: a version that is a little
 // faster in most places and much slower in a few is slower in the end. The
 // layout that is farthest off is left out, as it may have been disturbed.
-func notOnAverage(e *Evidence, _ beagle.Ratio) string {
+func notOnAverage(e *Case, _ beagle.Ratio) string {
 	if mean := e.Train.mostMean(); mean <= 0 {
 		return fmt.Sprintf("faster in most code layouts, but so much slower in others that the mean is %.3f",
 			math.Exp(mean))
@@ -177,7 +177,7 @@ func notOnAverage(e *Evidence, _ beagle.Ratio) string {
 
 // lacks reports whether a repetition speaks against the gain: whether even the 80 % bound of its
 // result is below half of the gain, or below a modest one.
-func lacks(c *Combined, e *Evidence) bool {
+func lacks(c *Combined, e *Case) bool {
 	return c != nil && c.N > 0 && c.atMost() < math.Min(e.Train.Log/2, modest)
 }
 
@@ -190,7 +190,7 @@ func (c *Combined) atMost() float64 {
 	return high
 }
 
-func notInBothHalves(e *Evidence, _ beagle.Ratio) string {
+func notInBothHalves(e *Case, _ beagle.Ratio) string {
 	for i := range e.Halves {
 		c := &e.Halves[i]
 		where := fmt.Sprintf("entry at %d to %d bytes modulo 64", 32*i, 32*i+31)
@@ -205,7 +205,7 @@ func notInBothHalves(e *Evidence, _ beagle.Ratio) string {
 	return ""
 }
 
-func notOnNewInputs(e *Evidence, _ beagle.Ratio) string {
+func notOnNewInputs(e *Case, _ beagle.Ratio) string {
 	for _, x := range []struct {
 		name string
 		c    *Combined
@@ -219,7 +219,7 @@ func notOnNewInputs(e *Evidence, _ beagle.Ratio) string {
 
 // notApart wants at least half of the gain (of its logarithm) where original
 // and candidate do not share a process.
-func notApart(e *Evidence, _ beagle.Ratio) string {
+func notApart(e *Case, _ beagle.Ratio) string {
 	if a := e.Apart; a != nil && a.N > 0 && (a.Ratio.High < math.Sqrt(e.Train.Ratio.Point) || lacks(a, e)) {
 		return fmt.Sprintf("the gain is not there in processes of their own: %.3f times as fast there, %.3f side by "+
 			"side", a.Ratio.Point, e.Train.Ratio.Point)
@@ -229,7 +229,7 @@ func notApart(e *Evidence, _ beagle.Ratio) string {
 
 // notWithColdCaches wants a candidate with large tables to win when other work
 // has emptied the caches.
-func notWithColdCaches(e *Evidence, _ beagle.Ratio) string {
+func notWithColdCaches(e *Case, _ beagle.Ratio) string {
 	if c := e.Cold; c != nil && c.N > 0 && c.Ratio.Point <= 1 {
 		return fmt.Sprintf("its tables do not pay with cold caches: %.3f times as fast with other work between the "+
 			"calls", c.Ratio.Point)
@@ -237,7 +237,7 @@ func notWithColdCaches(e *Evidence, _ beagle.Ratio) string {
 	return ""
 }
 
-func notWithPGO(e *Evidence, _ beagle.Ratio) string {
+func notWithPGO(e *Case, _ beagle.Ratio) string {
 	if p := e.PGO; p != nil && p.N > 0 && p.atMost() < 0 {
 		return fmt.Sprintf("with profile-guided optimisation it is slower: %.3f times as fast", p.Ratio.Point)
 	}
@@ -246,7 +246,7 @@ func notWithPGO(e *Evidence, _ beagle.Ratio) string {
 
 // notWithCollector counts the collector against a candidate that allocates
 // more: a service pays it, a slice without collections does not.
-func notWithCollector(e *Evidence, corrected beagle.Ratio) string {
+func notWithCollector(e *Case, corrected beagle.Ratio) string {
 	extra, baseline := e.Best.GC-e.Baseline.GC, e.Baseline.Nanos
 	if baseline <= 0 || extra < countedGC*baseline {
 		return ""

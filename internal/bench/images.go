@@ -8,7 +8,7 @@ import (
 // images links a look's layouts. Every candidate in this state of knowledge must be comparable in
 // the wanted number of them. Layouts without matching copies are drawn anew. The choice looks at
 // addresses only, never at times.
-func (m *confirmer) images(ctx context.Context, pgo string, of finding, wanted int) ([]image, error) {
+func (m *confirmer) images(ctx context.Context, pgo string, of knowledge, wanted int) ([]image, error) {
 	first, failed, err := m.lab.build(ctx, pgo, m.layoutSeed())
 	if err != nil {
 		return nil, err

@@ -172,8 +172,9 @@ func (l *nothingShared) apart(ctx context.Context, im image, qs [2]*rt.Time) ([2
 	return replies, failure, err
 }
 
-// TestProcessesApartWithoutCommonInputs checks that processes that a busy machine held up, so that
-// they were never at work together, say nothing; a gain of which most say nothing is not believed.
+// TestProcessesApartWithoutCommonInputs checks that processes say nothing if a busy machine kept
+// them from ever working together. The judge does not believe a gain of which most processes say
+// nothing.
 func TestProcessesApartWithoutCommonInputs(t *testing.T) {
 	for _, layouts := range []int{3, 8, 1000} {
 		sim := &simLab{rng: rand.New(rand.NewPCG(1, 1)), noise: quiet, planted: []planted{{gain: 1.3, pgo: 1}},
@@ -321,7 +322,7 @@ func TestOneDisturbedLayout(t *testing.T) {
 		}
 		logs[4].Log += by
 		if f := judge(Combine(logs), 2, 1, 60, 0.01); f != found {
-			t.Errorf("a layout that is off by %v: finding %v", by, f)
+			t.Errorf("a layout that is off by %v: knowledge %v", by, f)
 		}
 	}
 }
@@ -340,7 +341,7 @@ func TestOutliersHideNothing(t *testing.T) {
 		c := Combine(es)
 		return &c
 	}
-	e := &Evidence{Train: *around(0.1, 10)}
+	e := &Case{Train: *around(0.1, 10)}
 	for _, off := range []float64{0.3, -0.3, -1} {
 		if e.Holdout = around(0, 10, off); notOnNewInputs(e, beagle.Ratio{}) == "" {
 			t.Errorf("no gain on the holdout, with one layout at %v: not refused", off)
@@ -352,7 +353,7 @@ func TestOutliersHideNothing(t *testing.T) {
 	}{
 		{around(0.03, 30), false}, {around(0.03, 30, -0.5), false}, {around(0.03, 30, -1, -1), true},
 	} {
-		if why := notOnAverage(&Evidence{Train: *c.train}, beagle.Ratio{}); (why != "") != c.slow {
+		if why := notOnAverage(&Case{Train: *c.train}, beagle.Ratio{}); (why != "") != c.slow {
 			t.Errorf("layouts %v: %q", c.train.logs, why)
 		}
 	}

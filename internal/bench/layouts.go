@@ -149,9 +149,9 @@ func (c Combined) Correct(finalists, tried int) beagle.Ratio {
 	}
 }
 
-// evidenceOf combines the layouts, over all and by alignment.
-func evidenceOf(results []layoutResult) *Evidence {
-	e := &Evidence{}
+// caseFrom combines the layouts, over all and by alignment.
+func caseFrom(results []layoutResult) *Case {
+	e := &Case{}
 	var all []Estimate
 	var byHalf [2][]Estimate
 	// Each layout counts once, as a whole and in each half of a cache line in which it has pairs.

@@ -25,19 +25,19 @@ const (
 	negligible = 0.01
 )
 
-// A finding is the state of knowledge about a candidate.
-type finding int
+// A knowledge says what the looks at a candidate have shown so far.
+type knowledge int
 
 const (
-	open   finding = iota // to be measured on
-	found                 // surely faster
-	futile                // surely not by as much as would count
-	rested                // open, but the time goes to others, which look better
+	open   knowledge = iota // to be measured on
+	found                   // surely faster
+	futile                  // surely not by as much as would count
+	rested                  // open, but the time goes to others, which look better
 )
 
 // judge looks at the measurement of one finalist. It decides to go on if the layouts agree and the
 // interval does not exclude that there is no gain: a few of them were disturbed.
-func judge(train Combined, look, finalists, tried int, minGain float64) finding {
+func judge(train Combined, look, finalists, tried int, minGain float64) knowledge {
 	switch {
 	case detects(train.logs, looks[look]/float64(max(finalists, 1))) && train.Correct(finalists, tried).Low > 1:
 		return found
@@ -57,15 +57,15 @@ func detects(logs []float64, alpha float64) bool {
 }
 
 // at returns the live candidates in this state of knowledge.
-func (m *confirmer) at(f finding) []*finalist {
-	return slices.DeleteFunc(m.live(), func(t *finalist) bool { return t.finding != f })
+func (m *confirmer) at(f knowledge) []*finalist {
+	return slices.DeleteFunc(m.live(), func(t *finalist) bool { return t.knowledge != f })
 }
 
 // timed returns the candidates that the next layout times: those that are open, and those that are
 // faster while it is not clear by how much.
 func (m *confirmer) timed() []*finalist {
 	return slices.DeleteFunc(m.live(), func(t *finalist) bool {
-		return t.finding != open && (t.finding != found || !m.blunt(t))
+		return t.knowledge != open && (t.knowledge != found || !m.blunt(t))
 	})
 }
 
@@ -80,7 +80,7 @@ func (m *confirmer) blunt(t *finalist) bool {
 	if t.settled || !m.options.Score.TimeAlone() {
 		return false
 	}
-	r := evidenceOf(t.train).Train.Correct(len(m.finalists), m.tried)
+	r := caseFrom(t.train).Train.Correct(len(m.finalists), m.tried)
 	return math.Log(r.Low) < keptGain*math.Log(r.Point)
 }
 
@@ -105,9 +105,9 @@ func (m *confirmer) measure(ctx context.Context, images []image) error {
 			return err
 		}
 		for _, t := range m.at(open) {
-			t.finding = m.judged(t, look)
+			t.knowledge = m.judged(t, look)
 			if m.unchanged(t) {
-				t.finding = futile
+				t.knowledge = futile
 			}
 		}
 		// The time budget may grow for a candidate that looks faster, and ends the looks when it is

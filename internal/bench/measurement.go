@@ -22,7 +22,7 @@ func (m *confirmer) measurement(t *finalist, i int) beagle.Measurement {
 		return out
 	}
 	// Sum up the evidence: every figure that the report shows.
-	e := m.evidence(t, i)
+	e := m.caseOf(t, i)
 	out.Train, out.Layouts = e.Train.Ratio, e.Layouts
 	out.Holdout, out.Fresh = ratioOf(e.Holdout), ratioOf(e.Fresh)
 	out.Apart, out.PGO, out.Cold = ratioOf(e.Apart), ratioOf(e.PGO), ratioOf(e.Cold)
@@ -55,15 +55,15 @@ func (m *confirmer) notes() (out []string) {
 	return out
 }
 
-// evidence collects all that was measured of a finalist, for the decision.
-func (m *confirmer) evidence(t *finalist, i int) *Evidence {
-	e := evidenceOf(t.train)
-	e.Possible, e.Found, e.MinGain = t.halves, t.finding == found, m.options.MinGain
+// caseOf collects all that was measured of a finalist, for the decision.
+func (m *confirmer) caseOf(t *finalist, i int) *Case {
+	e := caseFrom(t.train)
+	e.Possible, e.Found, e.MinGain = t.halves, t.knowledge == found, m.options.MinGain
 	// A candidate that was given up for lack of time says what was planned.
-	if t.finding == rested || m.timeBudget.hurried && t.finding == open {
+	if t.knowledge == rested || m.timeBudget.hurried && t.knowledge == open {
 		e.Planned, e.Longer = planned, m.timeBudget.longer()
 	}
-	e.Control = evidenceOf(m.control).Train
+	e.Control = caseFrom(m.control).Train
 	e.Holdout, e.Fresh = combined(t.holdout), combined(t.fresh)
 	e.PGO, e.Cold = combined(t.pgo), combined(t.cold)
 	// With a profile given, all layouts were built with it.
@@ -85,7 +85,7 @@ func combined(results []layoutResult) *Combined {
 	if len(results) == 0 {
 		return nil
 	}
-	return &evidenceOf(results).Train
+	return &caseFrom(results).Train
 }
 
 func ratioOf(c *Combined) *beagle.Ratio {

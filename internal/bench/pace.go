@@ -98,17 +98,18 @@ func (m *confirmer) thin() {
 		return
 	}
 	inorder.By(ts, func(a, b *finalist) int {
-		return cmp.Or(cmp.Compare(a.finding, b.finding), cmp.Compare(m.lower(b), m.lower(a))) // open is before found
+		// open is before found
+		return cmp.Or(cmp.Compare(a.knowledge, b.knowledge), cmp.Compare(m.lower(b), m.lower(a)))
 	})
 	version := m.timeBudget.version()
 	for n := len(ts); n > 1; n-- {
 		if version*time.Duration((n+1)*layoutsALook) <= m.timeBudget.left(m.looksFaster()) { // with the original
 			break
 		}
-		if t := ts[n-1]; t.finding == found {
+		if t := ts[n-1]; t.knowledge == found {
 			t.settled = true
 		} else {
-			t.finding = rested
+			t.knowledge = rested
 		}
 	}
 }
@@ -116,7 +117,7 @@ func (m *confirmer) thin() {
 // lower returns the low end of the interval of a candidate's gain as measured so far, in
 // logarithms.
 func (m *confirmer) lower(t *finalist) float64 {
-	train, s := evidenceOf(t.train).Train, m.options.Score
+	train, s := caseFrom(t.train).Train, m.options.Score
 	if train.N < 2 {
 		return math.Inf(-1)
 	}
@@ -129,7 +130,7 @@ func (m *confirmer) lower(t *finalist) float64 {
 // lacks reports whether a candidate wants a layout or two more before a look can decide: it was
 // faster in all that could be compared, but these are too few for the look.
 func (m *confirmer) lacks(t *finalist, look int) bool {
-	logs := evidenceOf(t.train).Train.logs
+	logs := caseFrom(t.train).Train.logs
 	return len(logs) > 0 && len(logs) < needs(look, len(m.finalists)) && slices.Min(logs) > 0
 }
 

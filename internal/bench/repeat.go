@@ -48,7 +48,7 @@ func apartShown(t *finalist) bool {
 	if len(t.apart) < enoughApart {
 		return false
 	}
-	return math.Log(Combine(t.apart).Ratio.Low) > evidenceOf(t.train).Train.Log/2
+	return math.Log(Combine(t.apart).Ratio.Low) > caseFrom(t.train).Train.Log/2
 }
 
 // largeTable is the size in bytes above which a candidate's tables must pay in a

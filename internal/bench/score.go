@@ -70,7 +70,7 @@ func scoredRatio(r beagle.Ratio, weight, memory float64) beagle.Ratio {
 
 // inScore returns the evidence with scores in place of times, for a score that includes time. The
 // control is the original against itself, which allocates the same.
-func (e *Evidence) inScore() *Evidence {
+func (e *Case) inScore() *Case {
 	// Memory is the same in all layouts: an allocation is counted and not timed.
 	w, memory := e.Score.TimeWeight(), e.Score.Memory(e.Baseline, e.Best)
 	out := *e
@@ -101,7 +101,7 @@ var scoreWords = strings.NewReplacer("times as fast", "times the score", "slower
 var countDoubts = []doubt{sameCode, notFewer, tooFewLayouts, longer, longerElsewhere, longerWithCollector}
 
 // notFewer wants the counts to fall by as much as the user wants at least.
-func notFewer(e *Evidence, _ beagle.Ratio) string {
+func notFewer(e *Case, _ beagle.Ratio) string {
 	if fewer(e.Score, e.Baseline, e.Best, e.MinGain) {
 		return ""
 	}
@@ -120,7 +120,7 @@ func counts(original, version beagle.Resources) string {
 }
 
 // longer wants it shown that the version takes no longer.
-func longer(e *Evidence, corrected beagle.Ratio) string {
+func longer(e *Case, corrected beagle.Ratio) string {
 	if corrected.Low >= notSlower {
 		return ""
 	}
@@ -129,7 +129,7 @@ func longer(e *Evidence, corrected beagle.Ratio) string {
 }
 
 // longerElsewhere wants no repetition to speak against that.
-func longerElsewhere(e *Evidence, _ beagle.Ratio) string {
+func longerElsewhere(e *Case, _ beagle.Ratio) string {
 	for _, x := range []struct {
 		where string
 		c     *Combined
@@ -148,7 +148,7 @@ func longerElsewhere(e *Evidence, _ beagle.Ratio) string {
 }
 
 // longerWithCollector counts the collector against a version that allocates less often, and more.
-func longerWithCollector(e *Evidence, corrected beagle.Ratio) string {
+func longerWithCollector(e *Case, corrected beagle.Ratio) string {
 	extra, baseline := e.Best.GC-e.Baseline.GC, e.Baseline.Nanos
 	if baseline <= 0 || extra < countedGC*baseline {
 		return ""
@@ -161,8 +161,8 @@ func longerWithCollector(e *Evidence, corrected beagle.Ratio) string {
 }
 
 // judged judges the measurement of a finalist by the score.
-func (m *confirmer) judged(t *finalist, look int) finding {
-	train, s := evidenceOf(t.train).Train, m.options.Score
+func (m *confirmer) judged(t *finalist, look int) knowledge {
+	train, s := caseFrom(t.train).Train, m.options.Score
 	if s.TimeAlone() {
 		return judge(train, look, len(m.finalists), m.tried, m.options.MinGain)
 	}
@@ -183,7 +183,7 @@ func (m *confirmer) judged(t *finalist, look int) finding {
 }
 
 // score enters a measurement's result by the score, and whether it is better.
-func (m *confirmer) score(out *beagle.Measurement, e *Evidence) {
+func (m *confirmer) score(out *beagle.Measurement, e *Case) {
 	// Time alone is what all figures speak of already.
 	s := e.Score
 	if s.TimeAlone() {
@@ -209,7 +209,7 @@ func (m *confirmer) score(out *beagle.Measurement, e *Evidence) {
 
 // withCollector returns a ratio when the version's extra time in the collector is added: a score is
 // turned back into the time that it was made of, and made again.
-func (e *Evidence) withCollector(ratio, extra float64) float64 {
+func (e *Case) withCollector(ratio, extra float64) float64 {
 	factor, w := math.Exp(e.Score.Memory(e.Baseline, e.Best)), e.Score.TimeWeight()
 	time := math.Pow(ratio/factor, 1/w)
 	return factor * math.Pow(e.Baseline.Nanos/(e.Baseline.Nanos/time+extra), w)

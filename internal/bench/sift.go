@@ -124,13 +124,13 @@ func (m *confirmer) sift(ctx context.Context, pairs [][2]int) (*Sifting, error) 
 // timed on.
 func (m *confirmer) undecided(over []beagle.Ratio, pairs [][2]int) (out []beagle.Ratio) {
 	for _, t := range m.live() {
-		t.finding = found
+		t.knowledge = found
 	}
 	for k, r := range over {
 		a, b := m.finalists[pairs[k][0]], m.finalists[pairs[k][1]]
 		if a.fail == "" && b.fail == "" && r.Low <= 1 && 1 <= r.High {
 			out = append(out, r)
-			a.finding, b.finding = open, open
+			a.knowledge, b.knowledge = open, open
 		}
 	}
 	return out
@@ -172,7 +172,7 @@ func (m *confirmer) sifting(pairs [][2]int) *Sifting {
 		if t.fail != "" {
 			t.train = nil
 		}
-		out.Ratios = append(out.Ratios, evidenceOf(t.train).Train.Ratio)
+		out.Ratios = append(out.Ratios, caseFrom(t.train).Train.Ratio)
 	}
 	for _, p := range pairs {
 		out.Over = append(out.Over, over(m.finalists[p[0]].train, m.finalists[p[1]].train))

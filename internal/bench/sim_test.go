@@ -115,24 +115,24 @@ const sliceNoise = 0.003
 
 // decide runs the looks and the decision on simulated layouts, with holdout,
 // fresh and apart as further simulated measurements.
-func (c code) decide(rng *rand.Rand, finalists, tried int) (*Evidence, bool, string) {
+func (c code) decide(rng *rand.Rand, finalists, tried int) (*Case, bool, string) {
 	return c.decideFrom(rng, len(looks), finalists, tried)
 }
 
 // decideFrom does what decide does with time for the given number of looks.
-func (c code) decideFrom(rng *rand.Rand, most, finalists, tried int) (*Evidence, bool, string) {
+func (c code) decideFrom(rng *rand.Rand, most, finalists, tried int) (*Case, bool, string) {
 	var layouts []layoutResult
 	first := firstLook(finalists)
 	f := open
 	for look := 0; f == open && look < most; look++ {
 		layouts = append(layouts, c.layouts(rng, max((look+1)*layoutsALook, first)-len(layouts), sliceNoise)...)
-		f = judge(evidenceOf(layouts).Train, look, finalists, tried, 0)
+		f = judge(caseFrom(layouts).Train, look, finalists, tried, 0)
 	}
-	e := evidenceOf(layouts)
+	e := caseFrom(layouts)
 	e.Found, e.MinGain, e.Possible = f == found, 0.01, [2]bool{true, true}
 	if e.Found {
-		holdout := evidenceOf(c.layouts(rng, len(layouts), 2*sliceNoise)).Train
-		fresh := evidenceOf(c.layouts(rng, len(layouts), 2*sliceNoise)).Train
+		holdout := caseFrom(c.layouts(rng, len(layouts), 2*sliceNoise)).Train
+		fresh := caseFrom(c.layouts(rng, len(layouts), 2*sliceNoise)).Train
 		apart := Combine(c.apart(rng))
 		e.Holdout, e.Fresh, e.Apart = &holdout, &fresh, &apart
 	}

@@ -173,7 +173,7 @@ func TestCombineCoverage(t *testing.T) {
 		covered := 0
 		const runs = 1000
 		for range runs {
-			if r := evidenceOf(c.gains(1.1).layouts(rng, minLayouts, 0.002)).Train.Ratio; r.Low <= 1.1 &&
+			if r := caseFrom(c.gains(1.1).layouts(rng, minLayouts, 0.002)).Train.Ratio; r.Low <= 1.1 &&
 				1.1 <= r.High {
 				covered++
 			}
@@ -194,7 +194,7 @@ func TestCorrectWinnersCurse(t *testing.T) {
 	for range runs {
 		var best Combined
 		for f := range finalists {
-			if c := evidenceOf(ordinary.gains(1.1).layouts(rng, minLayouts, 0.002)).Train; f == 0 || c.Log > best.Log {
+			if c := caseFrom(ordinary.gains(1.1).layouts(rng, minLayouts, 0.002)).Train; f == 0 || c.Log > best.Log {
 				best = c
 			}
 		}

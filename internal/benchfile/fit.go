@@ -166,6 +166,7 @@ const (
 // reweigh profiles each group alone and finds the shares of the groups that make the whole most
 // likely. It returns nil when that changes nothing.
 func (f *Fitter) reweigh(ctx context.Context, from *try) (*Plan, error) {
+	// Build a benchmark with a part for each group.
 	plan := from.plan
 	text, err := plan.File(Form{Apart: true})
 	if err != nil {
@@ -177,6 +178,7 @@ func (f *Fitter) reweigh(ctx context.Context, from *try) (*Plan, error) {
 	}
 	defer b.Close()
 	f.Say(fmt.Sprintf("profiling each of %d groups alone", len(plan.Groups)))
+	// Profile the groups that have a notable share.
 	var shapes []similarity.Shape
 	var costs, start []float64
 	var which []int
@@ -197,6 +199,7 @@ func (f *Fitter) reweigh(ctx context.Context, from *try) (*Plan, error) {
 	if len(which) < 2 {
 		return nil, nil
 	}
+	// Find the shares whose sum is most like production.
 	weights := similarity.Mix(both(f.Production), shapes, start)
 	return plan.weighed(which, weights, costs), nil
 }
@@ -259,6 +262,7 @@ func (f *Fitter) told(tries []*try, best *try) *beagle.BenchmarkFit {
 // longer profiles would show. run is the profile of the benchmark.
 func (f *Fitter) Explain(fit *beagle.BenchmarkFit, run *hotspots.Subtree) {
 	fit.Why = nil
+	// explain gives a reason for each part that clearly differs, and reports the first few.
 	explain := func(kind string, parts, halves []beagle.SimilarPart) {
 		const told, small = 5, 0.005
 		for i := range parts {
@@ -281,6 +285,7 @@ func (f *Fitter) Explain(fit *beagle.BenchmarkFit, run *hotspots.Subtree) {
 		explain("callee", fit.Callees.Parts, halves.Callees.Parts)
 		explain("line", fit.Lines.Parts, halves.Lines.Parts)
 	}
+	// Estimate how much longer the profiles must be, where these cannot show the similarity.
 	if fit.Shown || min(fit.Callees.High, fit.Lines.High) < fit.Needed {
 		return
 	}

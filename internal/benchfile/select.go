@@ -107,6 +107,7 @@ type pool struct {
 func (p *Plan) pool(o Options) (*pool, error) {
 	shape, types := corpus.ArgsShape(p.Unit)
 	out := &pool{lits: map[string]rt.Literal{}}
+	// Write each record in Go, and count those that cannot be written.
 	why, dropped := "", 0
 	for _, r := range corpus.Merge(slices.Concat(p.Corpus.Train, p.Corpus.Holdout)) {
 		v, err := rt.ParseValue(r.Args)
@@ -125,6 +126,7 @@ func (p *Plan) pool(o Options) (*pool, error) {
 		out.records = append(out.records, r)
 		out.lits[string(r.Args)] = lit
 	}
+	// Refuse a benchmark without inputs, and note the records that are missing.
 	switch {
 	case len(out.records) == 0 && dropped == 0:
 		return nil, &beagle.UsageError{

@@ -30,6 +30,7 @@ func (c *repetition) see(p Pulled, site int, stride float64) {
 	if c.counts == nil {
 		c.seed, c.counts = maphash.MakeSeed(), map[uint64]float64{}
 	}
+	// Put the site's calls in the order of time.
 	var list []wire.Event
 	for _, e := range p.Events {
 		if e.Site == site {
@@ -39,6 +40,7 @@ func (c *repetition) see(p Pulled, site int, stride float64) {
 	inorder.By(list, func(a, b wire.Event) int {
 		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Seq, b.Seq))
 	})
+	// Count each call, and compare it with those that came a few calls before.
 	keys := make([]uint64, len(list))
 	for i, e := range list {
 		keys[i] = maphash.Bytes(c.seed, e.Args)

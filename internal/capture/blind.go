@@ -37,6 +37,7 @@ var fromOutside = map[string]string{
 }
 
 func visit(t wire.Type, q wire.Start, outside, own bool, say func(string)) {
+	// Say what is lost of this type itself.
 	switch t.Kind {
 	case "string":
 		if !q.Raw {
@@ -67,6 +68,7 @@ func visit(t wire.Type, q wire.Start, outside, own bool, say func(string)) {
 			return
 		}
 	}
+	// Go on with its parts.
 	if t.Elem != nil {
 		visit(*t.Elem, q, outside, own && t.Kind != "slice" && t.Kind != "ptr", say)
 	}

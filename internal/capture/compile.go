@@ -117,6 +117,7 @@ func (c *compiler) expr(x ast.Expr) typed {
 }
 
 func (c *compiler) literal(x *ast.BasicLit) typed {
+	// An instruction holds an integer itself. It holds the index of any other constant.
 	switch x.Kind {
 	case token.INT:
 		n, err := strconv.ParseInt(x.Value, 0, 64)

@@ -46,6 +46,7 @@ func (c *Coder) Ask(ctx context.Context, q llm.Request) (llm.Reply, error) {
 	if err := Possible(); err != nil {
 		return llm.Reply{}, err
 	}
+	// Reserve the money of the worst case, and return what was not used.
 	begun := time.Now()
 	held, err := c.reserve(ctx, q.Model)
 	if err != nil {
@@ -53,6 +54,7 @@ func (c *Coder) Ask(ctx context.Context, q llm.Request) (llm.Reply, error) {
 	}
 	var used llm.Spent
 	defer func() { held(used) }()
+	// Give the agent a time and a directory of its own.
 	limit := q.Limit
 	if limit == 0 {
 		limit = llm.DefaultLimit
@@ -64,6 +66,7 @@ func (c *Coder) Ask(ctx context.Context, q llm.Request) (llm.Reply, error) {
 		return llm.Reply{}, &llm.Halted{Cause: err}
 	}
 	defer os.RemoveAll(dir)
+	// Let it take its turn.
 	t := &turn{coder: c, model: c.model(q.Model), request: q}
 	text, err := t.take(ctx, dir)
 	if err != nil {
@@ -340,7 +343,7 @@ func (t *turn) checkScope(w *workspace, changed []string, candidate string) erro
 			return &refusal{err.Error()}
 		}
 		if touched != "" {
-			return &refusal{fmt.Sprintf("in %s these were changed, which others use: %s.", name, touched)}
+			return &refusal{fmt.Sprintf("%s: changes %s, which other code uses.", name, touched)}
 		}
 	}
 	return nil

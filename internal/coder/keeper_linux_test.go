@@ -155,7 +155,7 @@ func speaking(command string) (*process, io.Reader) {
 }
 
 // aside runs this program in namespaces of its own with a behaviour, and returns
-// what it says. The test is left out where it begins with a word: they cannot be had.
+// what it says. The test is skipped where that begins with cannot: there are no namespaces.
 func aside(t *testing.T, name, cannot string, attr *syscall.SysProcAttr) string {
 	t.Helper()
 	self, err := os.Executable()

@@ -141,6 +141,7 @@ func (c *Coder) loads(ctx context.Context, w *workspace) error {
 	if c.sound {
 		return nil
 	}
+	// Load the target from the copy.
 	o, err := c.loadIn(w)
 	if err != nil {
 		return err
@@ -149,6 +150,7 @@ func (c *Coder) loads(ctx context.Context, w *workspace) error {
 		if ctx.Err() != nil {
 			return err
 		}
+		// A lack of room says nothing about the module.
 		if scarce(err) {
 			return &beagle.UsageError{
 				What: fmt.Sprintf("a copy of the module at %s could not be loaded for want of room: %v",

@@ -403,7 +403,7 @@ func BenchmarkTwice(b *testing.B) {
 	var own *gotool.Listed
 	var deps []*gotool.Listed
 	var err error
-	if c.tools, err = gotool.Find(t.Context(), &u.Target); err == nil {
+	if c.tools, err = gotool.Find(t.Context(), u); err == nil {
 		own, deps, err = c.tools.Own(t.Context(), &u.Target)
 	}
 	if err == nil {

@@ -190,7 +190,7 @@ func (u *unit) box(in *ssa.MakeInterface) {
 // typeAssert keeps the boxes whose type the assertion admits, and takes out what they hold. An
 // assertion to an interface keeps the boxes as they are.
 func (u *unit) typeAssert(in *ssa.TypeAssert) {
-	// Boxes of another type are not what this value holds.
+	// The assertion excludes boxes of other types.
 	x := u.value(in.X)
 	if !types.IsInterface(in.AssertedType) {
 		var out set

@@ -123,30 +123,28 @@ func (br *breeder) shunned(island int) string {
 // grow stacks up to depth untried moves on a member of the island.
 func (br *breeder) grow(island, depth int) (Proposal, bool) {
 	for _, m := range br.parents(island) {
-		for _, p := range br.growOn(m, depth, br.shunned(island)) {
-			if !br.asked[p.key()] {
-				m.Asked++
-				return p, true
-			}
+		if p, ok := br.growOn(m, depth, br.shunned(island)); ok && !br.asked[p.key()] {
+			m.Asked++
+			return p, true
 		}
 	}
 	return Proposal{}, false
 }
 
-// growOn returns at most one proposal. A stack of d moves is worth d moves if
-// it behaves: it ends where one more would cost more than it adds. A suspect
-// goes alone. A stack takes each mutator at several places at once, since what a rewrite gains at
+// growOn stacks up to depth untried moves on a member, if it has any. A stack of d moves is worth d
+// moves if it behaves: it ends where one more would cost more than it adds. A suspect goes alone. A
+// stack takes each mutator at several places at once, since what a rewrite gains at
 // one of them may be too little to see, and it behaves at all of them or at none.
-func (br *breeder) growOn(m *Member, depth int, shun string) []Proposal {
+func (br *breeder) growOn(m *Member, depth int, shun string) (p Proposal, ok bool) {
 	opts := br.options(m, shun)
 	if len(opts) == 0 {
-		return nil
+		return p, false
 	}
 	m.Tried = append(m.Tried, opts[0].move)
 	mv := m.Moves[opts[0].move]
-	p := Proposal{Parent: m.ID, Move: &mv}
+	p = Proposal{Parent: m.ID, Move: &mv}
 	if depth == 1 || br.merits.behaves(mv.Mutator) < goesAlone {
-		return []Proposal{p}
+		return p, true
 	}
 	p.Then = append(p.Then, again(mv.Mutator, m.places(mv.Mutator)-1)...)
 	for d := 1; d < min(depth, len(opts)); d++ {
@@ -155,7 +153,7 @@ func (br *breeder) growOn(m *Member, depth int, shun string) []Proposal {
 		}
 		p.Then = append(p.Then, again(opts[d].mutator, m.places(opts[d].mutator))...)
 	}
-	return []Proposal{p}
+	return p, true
 }
 
 // again wishes for a number of steps of a mutator, each wherever it fits.

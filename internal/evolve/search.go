@@ -78,7 +78,7 @@ type state struct {
 	agenda
 	population
 	merits
-	Seen    map[string]bool `json:"seen"`  // candidate IDs
+	Seen    map[string]bool `json:"seen"`  // IDs and shapes of candidates
 	Asked   map[string]bool `json:"asked"` // proposals by content
 	Current string          `json:"current,omitempty"`
 	authors

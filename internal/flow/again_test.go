@@ -152,6 +152,9 @@ func TestRefutedGuarded(t *testing.T) {
 	if err != nil || r.won() || r.measured != fell.measured || len(r.rejected) != 2 {
 		t.Fatal(r, err)
 	}
+	if len(r.made) != 1 || r.made[0].Parents[0] != wrong.ID || r.made[0].Status != beagle.Equal {
+		t.Errorf("the log gets %+v", r.made)
+	}
 	if g := r.near.Guarded; g.Status != beagle.Equal || !strings.Contains(g.Reason, "second measurement") {
 		t.Errorf("%s: %s", g.Status, g.Reason)
 	}

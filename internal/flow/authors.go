@@ -36,9 +36,9 @@ type Asked struct {
 // journal and connections.
 type authors struct {
 	setting
-	inputs   *inputs
-	briefing *briefing
-	door     *door
+	inputs  *inputs
+	briefer *briefer
+	door    *door
 
 	once   sync.Once
 	err    error // of open
@@ -104,7 +104,7 @@ func (au *authors) ready() error {
 	if au.calls, err = openCalls(au.works.store, au.works.run, au.priceOf, m.Caps.Money/agentShare); err != nil {
 		return err
 	}
-	if err := au.briefing.open(); err != nil {
+	if err := au.briefer.open(); err != nil {
 		return err
 	}
 	au.budget = llm.NewBudget(m.Caps, au.calls.spent())
@@ -119,7 +119,7 @@ func (au *authors) ready() error {
 // follows others continues their conversation.
 func (au *authors) write(ctx context.Context, p evolve.Proposal) (*Asked, error) {
 	// Gather the evidence. A conversation shows only what its earlier turns lack.
-	e, err := au.briefing.evidence(ctx, p)
+	e, err := au.briefer.brief(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func (au *authors) write(ctx context.Context, p evolve.Proposal) (*Asked, error)
 	}
 	said := au.conversation(p)
 	if len(said) > 0 {
-		if err := au.briefing.goesOn(e, p); err != nil {
+		if err := au.briefer.goesOn(e, p); err != nil {
 			return nil, err
 		}
 	}
@@ -178,7 +178,7 @@ func saidBy(q llm.Request, reply llm.Reply) []llm.Turn {
 
 // question makes the request with the prompt.
 func (au *authors) question(
-	p evolve.Proposal, parent beagle.Candidate, e *llm.Evidence, said []llm.Turn,
+	p evolve.Proposal, parent beagle.Candidate, e *llm.Briefing, said []llm.Turn,
 ) llm.Request {
 	m := &au.spec.Models
 	prompt := llm.Compose(e, llm.DefaultLimits(), uint64(p.Sample)) // each sample asks for another idea

@@ -13,8 +13,8 @@ import (
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
-// A briefing gathers what a prompt says of the target and of the versions that a proposal names.
-type briefing struct {
+// A briefer gathers what a prompt says of the target and of the versions that a proposal names.
+type briefer struct {
 	setting
 	inputs   *inputs
 	rewriter *rewriter
@@ -25,7 +25,7 @@ type briefing struct {
 }
 
 // open reads the parts that every prompt has.
-func (b *briefing) open() (err error) {
+func (b *briefer) open() (err error) {
 	if b.lessons, err = llm.LoadLessons(b.spec.Models.Lessons...); err == nil {
 		b.called = b.callees()
 	}
@@ -33,12 +33,12 @@ func (b *briefing) open() (err error) {
 }
 
 // describe gathers what is known of the target.
-func (b *briefing) describe(ctx context.Context) (*Described, error) {
+func (b *briefer) describe(ctx context.Context) (*Described, error) {
 	parent, err := b.version(ctx, b.works.root.ID)
 	if err != nil {
 		return nil, err
 	}
-	d := &Described{Findings: b.ready.Findings, InPlace: b.ready.InPlace, Evidence: &llm.Evidence{
+	d := &Described{Findings: b.ready.Findings, InPlace: b.ready.InPlace, Briefing: &llm.Briefing{
 		Kind: llm.Improve, Target: &b.unit.Target, Facets: b.inputs.facets(), Callees: b.callees(), Parent: *parent,
 	}}
 	for _, m := range b.ready.Moves {
@@ -49,10 +49,10 @@ func (b *briefing) describe(ctx context.Context) (*Described, error) {
 	return d, nil
 }
 
-// evidence gathers the evidence for a proposal's prompt. It comes from the proposal and the store
+// brief gathers the facts for a proposal's prompt. It comes from the proposal and the store
 // alone, so asking again gives the same.
-func (b *briefing) evidence(ctx context.Context, p evolve.Proposal) (*llm.Evidence, error) {
-	e := &llm.Evidence{
+func (b *briefer) brief(ctx context.Context, p evolve.Proposal) (*llm.Briefing, error) {
+	e := &llm.Briefing{
 		Kind: llm.Improve, Redact: b.spec.Redacted(), Target: &b.unit.Target, Facets: b.inputs.facets(),
 		Callees: b.called, Lessons: b.lessons,
 	}
@@ -79,7 +79,7 @@ func (b *briefing) evidence(ctx context.Context, p evolve.Proposal) (*llm.Eviden
 }
 
 // ledger gathers the attempts so far.
-func (b *briefing) ledger(e *llm.Evidence, p evolve.Proposal) error {
+func (b *briefer) ledger(e *llm.Briefing, p evolve.Proposal) error {
 	for _, list := range []struct {
 		ids []string
 		to  *[]llm.Attempt
@@ -103,7 +103,7 @@ func (b *briefing) ledger(e *llm.Evidence, p evolve.Proposal) error {
 
 // goesOn turns the evidence into that of the next turn of a conversation, whose last reply made a
 // candidate.
-func (b *briefing) goesOn(e *llm.Evidence, p evolve.Proposal) error {
+func (b *briefer) goesOn(e *llm.Briefing, p evolve.Proposal) error {
 	id := p.Parent
 	if p.Fell != "" {
 		id = p.Fell
@@ -117,7 +117,7 @@ func (b *briefing) goesOn(e *llm.Evidence, p evolve.Proposal) error {
 }
 
 // version returns a candidate in the form that prompts show.
-func (b *briefing) version(ctx context.Context, id string) (*llm.Version, error) {
+func (b *briefer) version(ctx context.Context, id string) (*llm.Version, error) {
 	c, err := b.works.candidate(id)
 	if err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ func (b *briefing) version(ctx context.Context, id string) (*llm.Version, error)
 // attempt describes the fate of a candidate for a prompt. It describes the last step only if the
 // search knew the step's parent. The store may learn of a version in the middle of a stack at any
 // time, and then the same prompt could not be made again.
-func (b *briefing) attempt(id string) (*llm.Attempt, error) {
+func (b *briefer) attempt(id string) (*llm.Attempt, error) {
 	c, err := b.works.candidate(id)
 	if err != nil {
 		return nil, err
@@ -205,7 +205,7 @@ func label(s beagle.Step) string {
 
 // assembly returns the compiler's assembly of a version. A run makes it once, and never while
 // something is being timed.
-func (b *briefing) assembly(ctx context.Context, c beagle.Candidate) ([]llm.Instruction, error) {
+func (b *briefer) assembly(ctx context.Context, c beagle.Candidate) ([]llm.Instruction, error) {
 	original := c.ID == b.works.root.ID
 	if known := b.listing.Load(); original && known != nil {
 		return *known, nil

@@ -18,7 +18,7 @@ import (
 
 // callees returns the functions outside its scope that the target calls, with their text when they
 // are of the same package.
-func (b *briefing) callees() []llm.Callee {
+func (b *briefer) callees() []llm.Callee {
 	f, problem := b.unit.Reader.Parse(b.works.root.Source)
 	if problem != nil {
 		return nil
@@ -63,14 +63,14 @@ func (b *briefing) callees() []llm.Callee {
 	return out
 }
 
-func (b *briefing) inScope(fn *types.Func) bool {
+func (b *briefer) inScope(fn *types.Func) bool {
 	name := syntax.FuncName(fn)
 	return fn.Pkg().Path() == b.unit.Target.PkgPath &&
 		slices.ContainsFunc(b.unit.Target.Scope, func(d beagle.Decl) bool { return d.Name == name })
 }
 
 // declarations returns the texts of functions of the target's package by name.
-func (b *briefing) declarations(names map[string]bool) map[string]string {
+func (b *briefer) declarations(names map[string]bool) map[string]string {
 	out := map[string]string{}
 	for _, path := range b.unit.Package.Files() {
 		if filepath.Dir(path) != b.unit.Target.PkgDir || len(names) == 0 {

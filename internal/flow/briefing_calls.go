@@ -27,7 +27,7 @@ const (
 // their results and counts how they are distributed. No model can guess that from the code. sample
 // returns nil for a target whose values cannot be written in Go. With redaction it keeps shapes
 // only.
-func (b *briefing) sample(ctx context.Context, bin *harness.Binary) (*llm.Calls, error) {
+func (b *briefer) sample(ctx context.Context, bin *harness.Binary) (*llm.Calls, error) {
 	records := b.inputs.corpus().Train
 	if !writable(b.unit.Sig) || len(records) == 0 {
 		return nil, nil

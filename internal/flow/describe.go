@@ -10,7 +10,7 @@ import (
 // A Described describes a prepared run's target to people and agents that want to write versions
 // of it themselves.
 type Described struct {
-	Evidence *llm.Evidence   // of the original, without lessons
+	Briefing *llm.Briefing   // of the original, without lessons
 	InPlace  *beagle.InPlace // nil where recorded calls judge versions
 	Findings []beagle.Finding
 	Rewrites []string // the rules that apply to the original, by name
@@ -22,5 +22,5 @@ func (a *Activities) Describe(ctx context.Context, run string) (*Described, erro
 	if err != nil {
 		return nil, err
 	}
-	return x.briefing.describe(ctx)
+	return x.briefer.describe(ctx)
 }

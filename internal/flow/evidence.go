@@ -136,7 +136,7 @@ func (e corpusEvidence) confirm(
 	if err != nil {
 		return nil, err
 	}
-	pgo, err := modulePGO(ctx, &e.lab.unit.Target)
+	pgo, err := modulePGO(ctx, e.lab.unit)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +149,7 @@ func (e corpusEvidence) confirm(
 func (e corpusEvidence) sift(
 	ctx context.Context, cs []beagle.Candidate, pairs [][2]int, rounds int,
 ) (*bench.Sifting, error) {
-	pgo, err := modulePGO(ctx, &e.lab.unit.Target)
+	pgo, err := modulePGO(ctx, e.lab.unit)
 	if err != nil {
 		return nil, err
 	}

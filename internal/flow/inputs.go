@@ -205,7 +205,7 @@ func (n *inputs) private(c beagle.Candidate) bool {
 	if !n.spec.Models.On() || !n.spec.Redacted() {
 		return false
 	}
-	e := llm.Evidence{Redact: true, Target: &n.unit.Target, Facets: n.facets()}
+	e := llm.Briefing{Redact: true, Target: &n.unit.Target, Facets: n.facets()}
 	return e.Leaks(c.Source)
 }
 

@@ -100,7 +100,7 @@ func TestTrueProfile(t *testing.T) {
 			t.Errorf("a move without weight: %+v", m)
 		}
 	}
-	v, err := x.briefing.version(t.Context(), reply.ID)
+	v, err := x.briefer.version(t.Context(), reply.ID)
 	if err != nil || v.Cost == nil || v.Cost.Nanos <= 0 || v.Cost.Allocs > 0.01 || len(v.Assembly) == 0 {
 		t.Errorf("%v: cost %+v, %d instructions", err, v.Cost, len(v.Assembly))
 	}
@@ -115,7 +115,7 @@ func TestTrueProfile(t *testing.T) {
 	}
 	raw := &llm.Calls{Samples: []llm.Sample{{Why: "frequent", Args: `Vowels("zebra")`, Result: "2"}}}
 	for _, redact := range []bool{true, false} {
-		e := &llm.Evidence{Target: &x.unit.Target, Parent: *v, Calls: raw, Redact: redact}
+		e := &llm.Briefing{Target: &x.unit.Target, Parent: *v, Calls: raw, Redact: redact}
 		if p := llm.Compose(e, llm.DefaultLimits(), 0).User; strings.Contains(p, "zebra") == redact {
 			t.Errorf("redacted %v: %s", redact, p)
 		}

@@ -20,6 +20,7 @@ type judge struct {
 	setting
 	rewriter *rewriter
 	door     *door
+	screener *screener
 	verifier *verifier
 	meter    *meter
 	mender   *mender
@@ -42,6 +43,7 @@ type Judged struct {
 	Again       beagle.Ratio         `json:"again,omitzero"`      // of the winner, timed beside its steps; zero if it was not
 	Rejected    []string             `json:"rejected,omitempty"`  // finalists that fell, with the reason
 	NearMiss    *beagle.NearMiss     `json:"near_miss,omitempty"` // of the first of them that has one
+	Made        []beagle.Attempt     `json:"made,omitempty"`      // for the log: the versions that the judge made
 	Why         string               `json:"why"`
 	Seconds     float64              `json:"seconds"`
 
@@ -141,20 +143,23 @@ type finalist struct {
 
 // A confirmation holds the measured finalists of a field.
 type confirmation struct {
-	finalists []finalist     // the preferred one first
-	from      *beagle.Origin // the earlier run that measured them; nil for this one
+	finalists []finalist       // the preferred one first
+	made      []beagle.Attempt // see [Judged.Made]
+	from      *beagle.Origin   // the earlier run that measured them; nil for this one
 }
 
 // confirmed measures the finalists of a field.
 func (jd *judge) confirmed(ctx context.Context, f Field) (*confirmation, error) {
+	// Choose the finalists.
 	chosen, err := jd.sifted(ctx, f)
 	if err != nil {
 		return nil, err
 	}
-	field, err := jd.works.finalists(chosen)
+	field, err := jd.works.finalists(chosen.Finalists)
 	if err != nil || len(field) == 0 {
 		return &confirmation{}, err
 	}
+	// Measure them in full, on the common classes of inputs too.
 	in, err := jd.meter.measuring(ctx, "confirmed", field, f.Tried)
 	if err != nil {
 		return nil, err
@@ -171,7 +176,8 @@ func (jd *judge) confirmed(ctx context.Context, f Field) (*confirmation, error) 
 	if err != nil {
 		return nil, err
 	}
-	out := &confirmation{from: from}
+	// Put the preferred one first.
+	out := &confirmation{made: chosen.Made, from: from}
 	for i, c := range field {
 		out.finalists = append(out.finalists, finalist{c, &ms[i]})
 	}
@@ -192,7 +198,7 @@ func (jd *judge) decide(ctx context.Context, f Field) (*Judged, error) {
 	jd.tellReused("measure", found.from)
 	best := found.finalists[0].measured
 	j := &Judged{
-		Winner: jd.works.root, Measured: found.from, Measurement: best,
+		Winner: jd.works.root, Measured: found.from, Measurement: best, Made: found.made,
 		Why: "The best version was not confirmed to be faster: " + best.Why + ".",
 	}
 	for i, f := range found.finalists {
@@ -204,6 +210,7 @@ func (jd *judge) decide(ctx context.Context, f Field) (*Judged, error) {
 			return nil, err
 		}
 		j.Why, j.NearMiss, j.Rejected = r.why, cmp.Or(j.NearMiss, r.near), append(j.Rejected, r.rejected...)
+		j.Made = append(j.Made, r.made...)
 		if i == 0 || r.won() { // the second measurement may have refuted the best
 			j.Measurement = r.measured
 		}
@@ -222,6 +229,7 @@ type ruling struct {
 	why      string
 	rejected []string         // what fell, with the reason: the finalist, and its guarded form
 	near     *beagle.NearMiss // of a finalist that fell
+	made     []beagle.Attempt // its guarded form, for the log
 
 	// of a winner: see Judged
 	verdict  *beagle.Verdict
@@ -373,13 +381,21 @@ func (jd *judge) tryGuarded(ctx context.Context, f finalist, v *beagle.Verdict, 
 	r.near = near
 	r.rejected[0] += fmt.Sprintf("; it would be right under %s", near.Flag)
 	g := near.Guarded
-	if g == nil || g.Status != beagle.Accepted {
+	if g == nil {
 		return r, nil
 	}
-	// The guarded form is a candidate with one more step.
+	// The guarded form is a candidate with one more step. The log has it, whether it wins or not.
 	steps := append(slices.Clone(c.Steps),
 		beagle.Step{Mutator: guardStep, Site: "unless " + near.Contract.Requires, Class: beagle.E3})
 	guarded := beagle.NewCandidate(g.Source, []string{c.ID}, steps)
+	logged := func(out *ruling) *ruling {
+		out.made = append(out.made, beagle.Attempt{Candidate: guarded.ID, Parents: guarded.Parents, Steps: steps,
+			Status: g.Status, Stage: guardStep, Reason: g.Reason})
+		return out
+	}
+	if g.Status != beagle.Accepted {
+		return logged(r), nil
+	}
 	if err := jd.works.putCandidates(guarded); err != nil {
 		return nil, err
 	}
@@ -390,11 +406,11 @@ func (jd *judge) tryGuarded(ctx context.Context, f finalist, v *beagle.Verdict, 
 	// Join the rulings. A guarded form that fell leaves the finalist's measurement.
 	second.near, second.rejected = near, append(r.rejected, second.rejected...)
 	if second.won() {
-		return second, nil
+		return logged(second), nil
 	}
 	if m := second.measured; !m.Faster {
 		g.Measure, g.Status, g.Reason = m, beagle.Equal, "not confirmed to be faster: "+m.Why
 	}
 	second.finalist = f
-	return second, nil
+	return logged(second), nil
 }

@@ -2,6 +2,7 @@ package flow
 
 import (
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/beagle-go/beagle"
@@ -69,17 +70,36 @@ func (l *Log) Add(evaluated []Evaluation, island map[string]int, cost Split, too
 		l.FirstSeconds = l.PrepareSeconds + took.Seconds()
 	}
 	for _, e := range evaluated {
-		if e.Verdict.Status == beagle.Duplicate || l.has(e.Candidate) {
-			continue
-		}
-		l.Attempts = append(l.Attempts, beagle.Attempt{
-			Candidate: e.Candidate, Parents: e.Parents, Island: island[e.Candidate], Steps: e.Steps,
-			Status: e.Verdict.Status, Stage: e.Verdict.Stage, Reason: e.Verdict.Reason, Screen: e.Verdict.Screen,
-		})
+		l.note(e.attempt(island[e.Candidate]))
 	}
 	l.Generations++
 	l.Seconds += took.Seconds()
 	l.Spent.Add(cost)
+}
+
+// attempt returns the log's entry of an evaluation.
+func (e *Evaluation) attempt(island int) beagle.Attempt {
+	return beagle.Attempt{
+		Candidate: e.Candidate, Parents: e.Parents, Island: island, Steps: e.Steps,
+		Status: e.Verdict.Status, Stage: e.Verdict.Stage, Reason: e.Verdict.Reason, Screen: e.Verdict.Screen,
+	}
+}
+
+// note logs an attempt, unless its candidate is a duplicate or in the log.
+func (l *Log) note(a beagle.Attempt) {
+	if a.Status != beagle.Duplicate && !l.has(a.Candidate) {
+		l.Attempts = append(l.Attempts, a)
+	}
+}
+
+// with returns a copy of the log with further attempts.
+func (l *Log) with(more []beagle.Attempt) *Log {
+	out := *l
+	out.Attempts = slices.Clip(out.Attempts)
+	for _, a := range more {
+		out.note(a)
+	}
+	return &out
 }
 
 func (l *Log) has(candidate string) bool { return l.summed().seen[candidate] }

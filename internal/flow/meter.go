@@ -14,6 +14,7 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/bench"
 	"github.com/beagle-go/beagle/internal/gotool"
+	"github.com/beagle-go/beagle/internal/source"
 )
 
 // A meter measures how fast versions are that behave as the original does.
@@ -36,7 +37,7 @@ func (m *meter) blind(ctx context.Context, c beagle.Candidate, seed uint64) (*be
 	if err != nil {
 		return nil, err
 	}
-	pgo, err := modulePGO(ctx, &m.unit.Target)
+	pgo, err := modulePGO(ctx, m.unit)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +54,7 @@ func (m *meter) blind(ctx context.Context, c beagle.Candidate, seed uint64) (*be
 // measuring names a measurement in the store: its subject, its method, and the profile that it
 // builds on.
 func (m *meter) measuring(ctx context.Context, kind string, what ...any) (string, error) {
-	path, err := modulePGO(ctx, &m.unit.Target)
+	path, err := modulePGO(ctx, m.unit)
 	if err != nil {
 		return "", err
 	}
@@ -70,8 +71,9 @@ func (m *meter) measuring(ctx context.Context, kind string, what ...any) (string
 // modulePGO returns the profile that production builds use, or "". GOFLAGS may name one, or switch
 // it off. Otherwise go build takes it from the directory of the main package: of several in the
 // module, the one nearest to the target counts.
-func modulePGO(ctx context.Context, t *beagle.Target) (string, error) {
-	tools, err := gotool.Find(ctx, t)
+func modulePGO(ctx context.Context, u *source.Unit) (string, error) {
+	t := &u.Target
+	tools, err := gotool.Find(ctx, u)
 	if err != nil {
 		return "", err
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/source"
 )
 
 // TestModulePGO: measurements build as production does, with the profile that GOFLAGS names, with
@@ -25,7 +26,7 @@ func TestModulePGO(t *testing.T) {
 		}
 	}
 	t.Chdir(dir)
-	target := &beagle.Target{Dir: dir, PkgDir: pkg}
+	target := &source.Unit{Target: beagle.Target{Dir: dir, PkgDir: pkg}}
 	for flags, want := range map[string]string{
 		"":                           near,
 		"-mod=mod":                   near,

@@ -183,6 +183,7 @@ func (m *Models) flags(add func(differs bool, flag string, value any)) {
 	if !m.On() {
 		return
 	}
+	// Name what calls may cost, and then how they are made.
 	priced := m.Ask[0].Price
 	add(priced.AsOf == "given", "price-in", priced.In)
 	add(priced.AsOf == "given", "price-out", priced.Out)

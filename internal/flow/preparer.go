@@ -21,7 +21,7 @@ type preparer struct {
 	rewriter *rewriter
 	verifier *verifier
 	screener *screener
-	briefing *briefing
+	briefer  *briefer
 
 	began     time.Time
 	previews  bool         // the first generation may be evaluated before the library was looked through
@@ -81,7 +81,7 @@ func (pr *preparer) baseline(ctx context.Context, bin *harness.Binary, regions *
 		if pr.ready.Cost, err = bench.Cost(ctx, pr.lab.bench, bin, 0, pr.inputs.corpus()); err != nil {
 			return err
 		}
-		if pr.ready.Calls, err = pr.briefing.sample(ctx, bin); err != nil {
+		if pr.ready.Calls, err = pr.briefer.sample(ctx, bin); err != nil {
 			return err
 		}
 	}

@@ -51,7 +51,7 @@ func prompted(t *testing.T, x *session, fallen beagle.Verdict) llm.Prompt {
 	}
 	p := s.AskModels(1)[0]
 	p.Parent = x.works.root.ID // whatever the search prefers
-	e, err := x.briefing.evidence(t.Context(), p)
+	e, err := x.briefer.brief(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,6 +33,7 @@ func (a *Activities) Report(ctx context.Context, run string, j *Judged, log *Log
 // result returns the result of a run, without the parts that only its driver knows.
 func (rp *reporter) result(ctx context.Context, j *Judged, log *Log) (_ *beagle.Result, err error) {
 	// Begin with the result of a search without a winner.
+	log = log.with(j.Made)
 	r := &beagle.Result{
 		Run: rp.works.run, Target: rp.reference(), Outcome: beagle.NoImprovement, Why: j.Why,
 		Best: beagle.Version{

@@ -95,7 +95,7 @@ func (b *batchState) admit(ctx context.Context, mine []string) error {
 	})
 	b.cost.Candidates += len(fresh)
 	b.live = append(b.live, fresh...)
-	b.filter(func(entrant, *beagle.Verdict) {})
+	b.dropFallen()
 	return err
 }
 
@@ -160,7 +160,7 @@ func (b *batchState) fastest() func(entrant) bool {
 // profile finds out where the time of some entrants goes and what they cost, for
 // models.
 func (b *batchState) profile(ctx context.Context, which func(entrant) bool) error {
-	if !b.inputs.spec.Models.On() {
+	if !b.spec.Models.On() {
 		return nil
 	}
 	start := time.Now()
@@ -256,6 +256,9 @@ func (b *batchState) filter(check func(entrant, *beagle.Verdict)) {
 	})
 }
 
+// dropFallen drops the entrants whose verdicts say that they fell.
+func (b *batchState) dropFallen() { b.filter(func(entrant, *beagle.Verdict) {}) }
+
 // verify compares each entrant with the original. Versions that only rules made share a process on
 // each processor. Those that fail there, and all others, get a process of their own.
 func (b *batchState) verify(ctx context.Context) error {
@@ -290,7 +293,7 @@ func (b *batchState) verify(ctx context.Context) error {
 		}
 		return err
 	})
-	b.filter(func(entrant, *beagle.Verdict) {})
+	b.dropFallen()
 	return errors.Join(err, ctx.Err())
 }
 
@@ -356,7 +359,7 @@ func (b *batchState) screen(ctx context.Context) error {
 		}
 		v.Screen = &ratios[i]
 	}
-	b.filter(func(entrant, *beagle.Verdict) {})
+	b.dropFallen()
 	return b.screenClasses(ctx)
 }
 

@@ -25,7 +25,7 @@ type session struct {
 	verifier *verifier
 	screener *screener
 	door     *door
-	briefing *briefing
+	briefer  *briefer
 	authors  *authors
 	meter    *meter
 	judge    *judge
@@ -117,11 +117,12 @@ func newSession(
 	x.verifier = &verifier{setting: of, inputs: x.inputs}
 	x.screener = &screener{setting: of, inputs: x.inputs, rewriter: x.rewriter, verifier: x.verifier}
 	x.door = &door{unit: u, root: root, lab: l}
-	x.briefing = &briefing{setting: of, inputs: x.inputs, rewriter: x.rewriter}
-	x.authors = &authors{setting: of, inputs: x.inputs, briefing: x.briefing, door: x.door}
+	x.briefer = &briefer{setting: of, inputs: x.inputs, rewriter: x.rewriter}
+	x.authors = &authors{setting: of, inputs: x.inputs, briefer: x.briefer, door: x.door}
 	x.meter = &meter{setting: of, inputs: x.inputs}
 	x.judge = &judge{
-		setting: of, rewriter: x.rewriter, door: x.door, verifier: x.verifier, meter: x.meter,
+		setting: of, rewriter: x.rewriter, door: x.door, screener: x.screener, verifier: x.verifier,
+		meter: x.meter,
 		mender: &mender{
 			setting: of, inputs: x.inputs, verifier: x.verifier, meter: x.meter, nearest: verify.Nearest,
 		},
@@ -130,7 +131,7 @@ func newSession(
 	x.reporter = &reporter{setting: of, inputs: x.inputs, rewriter: x.rewriter, authors: x.authors}
 	x.preparer = &preparer{
 		setting: of, inputs: x.inputs, rewriter: x.rewriter, verifier: x.verifier, screener: x.screener,
-		briefing: x.briefing,
+		briefer: x.briefer,
 	}
 	x.preparer.useCorpus() // until the preparer chooses
 	return x

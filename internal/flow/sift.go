@@ -11,28 +11,35 @@ import (
 	"github.com/beagle-go/beagle/internal/evolve"
 )
 
-// sifted returns the finalists of a field. The search screened them in one link layout; sifted
+// A choice holds the finalists of a field.
+type choice struct {
+	Finalists []evolve.Finalist `json:"finalists"`
+	Made      []beagle.Attempt  `json:"made,omitempty"` // the judge's own versions, those that fell too
+}
+
+// sifted chooses the finalists of a field. The search screened them in one link layout; sifted
 // compares them over several first. The layout's luck must neither choose who is measured in full,
 // nor keep a step that buys nothing.
-func (jd *judge) sifted(ctx context.Context, f Field) ([]evolve.Finalist, error) {
+func (jd *judge) sifted(ctx context.Context, f Field) (choice, error) {
 	if len(f.Leads) == 0 || len(f.Leads) == 1 && len(f.Leads[0].Compared()) == 0 {
-		return f.Finalists, nil
+		return choice{Finalists: f.Finalists}, nil
 	}
 	in, err := jd.meter.measuring(ctx, "sifted", f.Leads, jd.spec.Fastest)
 	if err != nil {
-		return nil, err
+		return choice{}, err
 	}
-	return once(jd.works, "sifted", jd.works.root.ID, in, func() ([]evolve.Finalist, error) {
+	return once(jd.works, "sifted", jd.works.root.ID, in, func() (choice, error) {
 		order, err := jd.rank(ctx, f.Leads)
 		if err != nil || len(order) == 0 {
-			return nil, err
+			return choice{}, err
 		}
 		leads := make([]*evolve.Lead, len(order))
 		for k, i := range order {
 			leads[k] = &f.Leads[i]
 		}
 		out, err := jd.trimmed(ctx, leads)
-		return eachOnce(out), err
+		out.Finalists = eachOnce(out.Finalists)
+		return out, err
 	})
 }
 
@@ -72,32 +79,35 @@ const maxCompared = 16
 // gained anything, as the search preferred it, and as it was found. The full measurement prefers
 // the simplest that is about as fast as the others. The third form is there because two steps may
 // each be needless while the other is there. Every other lead has the first form only.
-func (jd *judge) trimmed(ctx context.Context, leads []*evolve.Lead) (out []evolve.Finalist, err error) {
+func (jd *judge) trimmed(ctx context.Context, leads []*evolve.Lead) (out choice, err error) {
 	spare, err := jd.spare(ctx, leads)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	for i, l := range leads {
-		cuts := spare[i]
+		// Leave out the steps that the lead may do without.
+		cuts := slices.CompactFunc(spare[i], slices.Equal[[]int])
 		if i > 0 {
 			cuts = cuts[:min(len(cuts), 1)]
 		}
 		for _, cut := range cuts {
-			f, err := jd.without(ctx, l, cut)
+			f, made, err := jd.without(ctx, l, cut)
 			if err != nil {
-				return nil, err
+				return out, err
 			}
+			out.Made = append(out.Made, made...)
 			if f != nil {
-				out = append(out, *f)
+				out.Finalists = append(out.Finalists, *f)
 			}
 		}
+		// Add the forms that the search knows.
 		switch {
 		case i == 0:
-			out = append(out, l.Short, evolve.Finalist{ID: l.ID})
+			out.Finalists = append(out.Finalists, l.Short, evolve.Finalist{ID: l.ID})
 		case len(cuts) == 0:
-			out = append(out, l.Short)
+			out.Finalists = append(out.Finalists, l.Short)
 		case len(cuts[0]) == 0:
-			out = append(out, evolve.Finalist{ID: l.ID})
+			out.Finalists = append(out.Finalists, evolve.Finalist{ID: l.ID})
 		}
 	}
 	return out, nil
@@ -158,18 +168,21 @@ func (jd *judge) tellSpare(l *evolve.Lead, steps []int) {
 }
 
 // without returns a lead without some steps, or without as many of them as a behaving version is
-// known for. It returns nil if there is nothing to leave out.
-func (jd *judge) without(ctx context.Context, l *evolve.Lead, cut []int) (*evolve.Finalist, error) {
+// known for. It returns nil if there is nothing to leave out. made holds the version that it made
+// for that.
+func (jd *judge) without(
+	ctx context.Context, l *evolve.Lead, cut []int,
+) (f *evolve.Finalist, made []beagle.Attempt, err error) {
 	near, exact := l.Nearest(cut)
 	if !exact && len(cut) > 0 && len(cut) < len(l.Steps) {
-		if made, err := jd.made(ctx, l.Less(cut)); made != nil || err != nil {
-			return made, err
+		if f, made, err = jd.made(ctx, l.Less(cut)); f != nil || err != nil {
+			return f, made, err
 		}
 	}
 	if near == nil {
-		return nil, nil
+		return nil, made, nil
 	}
-	return &near.Finalist, nil
+	return &near.Finalist, made, nil
 }
 
 // sift compares versions over several layouts.
@@ -185,25 +198,47 @@ func (jd *judge) sift(ctx context.Context, ids []string, pairs [][2]int) (*bench
 	return jd.lab.evidence.sift(ctx, cs, pairs, rounds)
 }
 
-// made makes the version of these steps, and compares it with the original for some milliseconds.
-// It returns nil if the steps make no version that behaves.
-func (jd *judge) made(ctx context.Context, steps []beagle.Step) (*evolve.Finalist, error) {
+// made makes the version of these steps, which the search did not make. It evaluates and settles
+// the version as the search would, and returns the log's entry. The finalist is nil if the steps
+// make no version that behaves.
+func (jd *judge) made(ctx context.Context, steps []beagle.Step) (*evolve.Finalist, []beagle.Attempt, error) {
+	// Take the steps on the original.
 	c := jd.works.root
 	for i := range steps {
 		var err error
 		if c, err = jd.pedigree.retrace(c, steps[:i+1]); refused(err) != "" {
-			return nil, nil // the step needs one that is left out
+			return nil, nil, nil // the step needs one that is left out
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	if v, err := jd.verifier.static(ctx, c); err != nil || !v.OK() {
-		return nil, err
+	if c.ID == jd.works.root.ID {
+		return nil, nil, nil
 	}
-	good, err := jd.pedigree.behaving(ctx, []beagle.Candidate{c})
-	if err != nil || len(good) == 0 {
-		return nil, err
+	// Evaluate and settle the version.
+	if err := jd.works.putCandidates(c); err != nil {
+		return nil, nil, err
 	}
-	return &evolve.Finalist{ID: c.ID, Steps: c.Steps}, jd.works.putCandidates(c)
+	ids := []string{c.ID}
+	b, err := jd.screener.evaluate(ctx, ids, ids)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := Settle(jd.works.store, jd.works.run, b.Candidates); err != nil {
+		return nil, nil, err
+	}
+	// Of two with the same machine code, this one has fewer steps to read.
+	e := &b.Candidates[0]
+	log := []beagle.Attempt{e.attempt(0)}
+	if !e.Verdict.OK() && !jd.behaves(e.Verdict.Twin) {
+		return nil, log, nil
+	}
+	return &evolve.Finalist{ID: c.ID, Steps: c.Steps}, log, nil
+}
+
+// behaves reports whether an evaluated version other than the original behaves.
+func (jd *judge) behaves(id string) bool {
+	v, ok := jd.works.verdict(id)
+	return ok && v.OK() && id != jd.works.root.ID
 }

@@ -6,12 +6,15 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/bench"
 	"github.com/beagle-go/beagle/internal/evolve"
 	"github.com/beagle-go/beagle/internal/source"
 	"github.com/beagle-go/beagle/internal/store"
+	"github.com/beagle-go/beagle/internal/verify"
+	"github.com/beagle-go/beagle/mutate"
 )
 
 // A plantedSifting is evidence that says how fast versions are, by their source, within 1 %.
@@ -88,7 +91,7 @@ func TestSifted(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, c := range chosen {
+		for _, c := range chosen.Finalists {
 			got = append(got, c.ID)
 		}
 		if !slices.Equal(got, want) {
@@ -101,7 +104,7 @@ func TestSifted(t *testing.T) {
 	e.speed = map[string]float64{"lucky": 0.88, "best": 0.9, "other": 0.97}
 	f.Tried = 1 // the same leads, measured anew
 	f.Leads = f.Leads[:2]
-	if chosen, err := x.judge.sifted(t.Context(), f); err != nil || len(chosen) > 0 {
+	if chosen, err := x.judge.sifted(t.Context(), f); err != nil || len(chosen.Finalists) > 0 {
 		t.Errorf("%v of versions that gain nothing, %v", chosen, err)
 	}
 }
@@ -126,8 +129,97 @@ func TestSiftedTogether(t *testing.T) {
 		l.Parts = append(l.Parts, evolve.Part{Finalist: evolve.Finalist{ID: id(text)}, Without: p.without})
 	}
 	chosen, err := x.judge.sifted(t.Context(), Field{Leads: []evolve.Lead{l}})
-	if err != nil || len(chosen) != 2 || chosen[0].ID != id("all but [1 3]") || chosen[1].ID != l.ID {
-		t.Errorf("finalists %+v, %v", chosen, err)
+	if f := chosen.Finalists; err != nil || len(f) != 2 || f[0].ID != id("all but [1 3]") || f[1].ID != l.ID {
+		t.Errorf("finalists %+v, %v", f, err)
+	}
+}
+
+// A screenedField is evidence whose programs are screened, too.
+type screenedField struct{ plantedField }
+
+func (screenedField) assemble(context.Context, []beagle.Candidate) (candidateProgram, error) {
+	return screenedProgram{}, nil
+}
+
+// A screenedProgram is of versions that all behave and are as fast as the original.
+type screenedProgram struct{ goodProgram }
+
+func (screenedProgram) static(int) beagle.StaticFacts { return beagle.StaticFacts{} }
+
+func (screenedProgram) screen(_ context.Context, versions []int, _ time.Duration) ([]beagle.Ratio, error) {
+	return slices.Repeat([]beagle.Ratio{{Point: 1, Low: 0.9, High: 1.1}}, len(versions)), nil
+}
+
+// TestMadeByTheJudge: where the lead's best form was not in the search, the judge makes it. The
+// form is evaluated as in a search, and the result's log has it with its screening. So has a
+// process that takes the judgement from the store.
+func TestMadeByTheJudge(t *testing.T) {
+	helper := func(name string) *mutate.Mutator {
+		m := planted(name, func(string) {})
+		m.Rewrite = func(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
+			helper := p.Fresh(name)
+			return []mutate.Edit{p.Insert(p.Func.Body.Lbrace+1, "\n_ = "+helper+"\n"),
+				p.Insert(s.Node.End(), "\n\nfunc "+helper+"() {}\n")}, nil
+		}
+		return m
+	}
+	u := plantedUnit(t)
+	e := screenedField{plantedField{&plantedSifting{speed: map[string]float64{}}, map[string]float64{}}}
+	lab := &lab{ahead: func() {}, verify: &verify.Env{Unit: u, Dir: t.TempDir()}}
+	mutators := []*mutate.Mutator{helper("gains"), helper("idle"), helper("lazy")}
+	x := newSession("run", Defaults(), openStore(t), func(Event) {}, u, lab, mutators)
+	x.lab.evidence = e
+	x.inputs.hold(&beagle.Corpus{}, 0)
+	if err := x.works.store.Save("run", "prepared", Prepared{RootID: x.works.root.ID}); err != nil {
+		t.Fatal(err)
+	}
+	// The search made the lead, and its forms without one step. Only the first step gains.
+	version := func(speed float64, names ...string) beagle.Candidate {
+		c := x.works.root
+		for _, name := range names {
+			var err error
+			step := beagle.Step{Mutator: name, Site: "f", Param: "1"}
+			if c, err = x.rewriter.work.retrace(c, step); err != nil {
+				t.Fatal(err)
+			}
+		}
+		e.speed[c.Source], e.first[c.Source] = speed, speed
+		return c
+	}
+	searched := func(speed float64, names ...string) evolve.Finalist {
+		c := version(speed, names...)
+		if err := x.works.putCandidates(c); err != nil {
+			t.Fatal(err)
+		}
+		return evolve.Finalist{ID: c.ID, Steps: c.Steps}
+	}
+	whole := searched(1.3, "gains", "idle", "lazy")
+	lead := evolve.Lead{ID: whole.ID, Steps: whole.Steps, Loose: 3, Short: whole, Parts: []evolve.Part{
+		{Finalist: searched(1, "idle", "lazy"), Without: []int{0}},
+		{Finalist: searched(1.3, "gains", "lazy"), Without: []int{1}},
+		{Finalist: searched(1.3, "gains", "idle"), Without: []int{2}},
+	}}
+	want := version(1.3, "gains")
+	for range 2 {
+		j, err := x.judge.field(t.Context(), Field{Tried: 4, Leads: []evolve.Lead{lead}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(j.Made) != 1 || len(j.Made[0].Steps) != 1 || j.Made[0].Screen == nil ||
+			j.Made[0].Status != beagle.Equal {
+			t.Fatalf("the judge made %+v", j.Made)
+		}
+		if _, ok := x.works.verdict(want.ID); !ok || j.Made[0].Candidate != want.ID || j.Winner.ID != want.ID {
+			t.Errorf("the judge made %s, with a verdict in the store %v, and %s won", j.Made[0].Candidate, ok,
+				j.Winner.ID)
+		}
+		log := &Log{Attempts: []beagle.Attempt{{Candidate: whole.ID, Status: beagle.Equal}}}
+		for range 2 { // a report may be repeated
+			all := log.with(j.Made)
+			if len(all.Attempts) != 2 || all.Statuses()[beagle.Equal] != 2 || len(log.Attempts) != 1 {
+				t.Errorf("the log has %+v", all.Attempts)
+			}
+		}
 	}
 }
 

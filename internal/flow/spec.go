@@ -219,10 +219,12 @@ func (s *Spec) Command() string {
 	if s.Dir != d.Dir {
 		args = append(args, "-C", quote(s.Dir))
 	}
+	// Name the target, its inputs, and what may differ.
 	add(len(s.Tags) > 0, "tags", strings.Join(s.Tags, ","))
 	add(s.Requires != "", "requires", quote(s.Requires))
 	add(len(s.Ignore) > 0, "ignore", strings.Join(s.Ignore, ","))
 	add(s.CorpusFile != "", "corpus", quote(s.CorpusFile))
+	// Name the search, the judge, and the authors.
 	add(true, "seed", s.Seed)
 	add(s.Strategy != d.Strategy, "strategy", s.Strategy)
 	add(s.Islands != d.Islands, "islands", s.Islands)

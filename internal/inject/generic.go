@@ -108,6 +108,7 @@ func (f *function) typeString(t types.Type) (text string, err error) {
 // instantiate chooses the instantiation whose calls are captured. args are types as the package
 // writes them.
 func (f *function) instantiate(in *instance, args []string) error {
+	// Refuse a wrong number of arguments, and parameters that a call does not reveal.
 	list := f.typeParams()
 	if len(args) != list.Len() {
 		return f.refused(fmt.Sprintf("%d type arguments for %d type parameters", len(args), list.Len()),
@@ -117,6 +118,7 @@ func (f *function) instantiate(in *instance, args []string) error {
 		return f.refused("its parameters and results do not tell which instantiation was called",
 			"name a function that calls it")
 	}
+	// Read the arguments in the scope of the file.
 	var all []types.Type
 	var texts []string
 	for _, a := range args {
@@ -130,6 +132,7 @@ func (f *function) instantiate(in *instance, args []string) error {
 		}
 		all, texts = append(all, tv.Type), append(texts, text)
 	}
+	// Instantiate the function with them.
 	in.args = "[" + strings.Join(texts, ", ") + "]"
 	in.concrete = f.withArgs(all)
 	if in.concrete == nil {

@@ -55,6 +55,7 @@ func Write(ctx context.Context, o Options, dir string) (*Overlay, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Take the module's own probe, or add one to the overlay.
 	w := &overlayBuilder{dir: dir, replace: map[string]string{}}
 	root := append(funcs, rolled...)[0].pkg.Module
 	out.Probe = o.probe(ctx)
@@ -64,6 +65,7 @@ func Write(ctx context.Context, o Options, dir string) (*Overlay, error) {
 			return nil, err
 		}
 	}
+	// Edit the functions, and describe each as a site.
 	if err := w.edit(funcs, rolled, o.Versions, out.Probe); err != nil {
 		return nil, err
 	}
@@ -77,6 +79,7 @@ func Write(ctx context.Context, o Options, dir string) (*Overlay, error) {
 		}
 		out.Sites = append(out.Sites, s)
 	}
+	// Write the overlay.
 	js, err := json.MarshalIndent(map[string]any{"Replace": w.replace}, "", "\t")
 	if err != nil {
 		return nil, err

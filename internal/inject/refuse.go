@@ -128,6 +128,7 @@ func (f *function) blind() (notes []string) {
 
 // hides returns what of a type's values is not recorded by default, or "".
 func hides(t types.Type, seen map[types.Type]bool) string {
+	// A type that holds itself is looked at once.
 	if seen[t] {
 		return ""
 	}

@@ -61,6 +61,7 @@ func (o *Options) load(ctx context.Context, mode packages.LoadMode, patterns ...
 func (o *Options) resolve(ctx context.Context, loaded map[string]*packages.Package, spec string) (*function, error) {
 	var said []string
 	for _, r := range o.readings(spec) {
+		// Load the package of this interpretation.
 		p := loaded[r.pattern]
 		if p == nil {
 			pkgs, err := o.load(ctx, mode, r.pattern)
@@ -79,6 +80,7 @@ func (o *Options) resolve(ctx context.Context, loaded map[string]*packages.Packa
 			return nil, &beagle.UsageError{What: fmt.Sprintf("--probe %s: %s does not compile: %v", spec, p.PkgPath,
 				p.Errors[0]), Remedy: "make `go build` work there first"}
 		}
+		// Find the function in it, or say why it is not there.
 		if f := find(p, r.name); f != nil {
 			f.spec = spec
 			return f, nil

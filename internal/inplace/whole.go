@@ -153,6 +153,7 @@ func (p *Place) counting(ctx context.Context, g *Program) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
+	// Begin each function with a call that counts, and may end it at once.
 	o := maps.Clone(p.base)
 	for path, text := range p.u.Writer.EnteredAll(func(k int) string {
 		return fmt.Sprintf("if beagleVoid(%d) { return }; defer beagleCalled()(); ", k)
@@ -161,12 +162,14 @@ func (p *Place) counting(ctx context.Context, g *Program) error {
 			return err
 		}
 	}
+	// Add the functions that count to the package.
 	text := fmt.Sprintf("package %s\n\nimport beaglelive %q\n\n"+
 		"func beagleVoid(k int) bool { return beaglelive.Void(k) }\n\n"+
 		"func beagleCalled() func() { return beaglelive.Called() }\n", p.u.Target.PkgName, livePath(p.u))
 	if err := o.put(dir, filepath.Join(p.u.Target.PkgDir, "beagle_group.go"), text); err != nil {
 		return err
 	}
+	// Build the test binary.
 	over, path := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "counting.test")
 	if err := o.write(over); err != nil {
 		return err

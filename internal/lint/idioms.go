@@ -30,6 +30,9 @@ var idioms = []idiom{
 	// A relative clause needs a noun: "an author who answers".
 	{phrase(`(whoever|(?:that|but|if|when|and|to|for|by|from|with) who (?:is|has|asks|goes|answers|wants|needs))`),
 		"name who it is: a caller, a user, a reader"},
+	{phrase(`[.;:] (who [a-z]{2,}s)`), "name who it is: a caller, a user, a reader"},
+	{phrase(`(belongs? into)`), `write "belongs in"`},
+	{phrase(`(cannot be had)`), `write "is not available", or say what cannot be fetched, opened or made`},
 }
 
 // phrase compiles an idiom. A space stands for any white space, and BE for forms of "to be".

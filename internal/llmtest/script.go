@@ -126,6 +126,7 @@ func Load(path string) (Script, error) {
 	if err != nil {
 		return nil, fmt.Errorf("llmtest: %w", err)
 	}
+	// Read the rules. An unknown field is a mistake of spelling.
 	var file struct {
 		Rules []Rule `json:"rules"`
 	}
@@ -134,6 +135,7 @@ func Load(path string) (Script, error) {
 	if err := d.Decode(&file); err != nil {
 		return nil, fmt.Errorf("llmtest: %s: %w", path, err)
 	}
+	// Put in the texts that stand in files of their own.
 	for i := range file.Rules {
 		if len(file.Rules[i].Replies) == 0 {
 			return nil, fmt.Errorf("llmtest: %s: rule %d has no replies", path, i+1)
@@ -161,6 +163,7 @@ func Recorded(dir string) (Script, error) {
 	if err != nil {
 		return nil, fmt.Errorf("llmtest: %w", err)
 	}
+	// Read the recordings, by their requests.
 	replies := map[string][]Reply{}
 	for _, path := range paths {
 		var file struct {
@@ -186,6 +189,7 @@ func Recorded(dir string) (Script, error) {
 		replies[key] = append(replies[key],
 			Reply{Text: file.Reply.Text, Stop: file.Reply.Stop, In: file.Reply.Usage.In, Out: file.Reply.Usage.Out})
 	}
+	// Answer each request with its replies in turn.
 	var mu sync.Mutex
 	next := map[string]int{}
 	return func(c Call) *Reply {

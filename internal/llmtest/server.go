@@ -196,6 +196,7 @@ func (s *Server) serve(p protocol) http.HandlerFunc {
 }
 
 func readCall(p protocol, req *http.Request) (*Call, error) {
+	// Read the body as a JSON object.
 	body, err := io.ReadAll(io.LimitReader(req.Body, maxRequest))
 	if err != nil {
 		return nil, err
@@ -204,6 +205,7 @@ func readCall(p protocol, req *http.Request) (*Call, error) {
 	if err := json.Unmarshal(body, &fields); err != nil {
 		return nil, errors.New("we could not parse the JSON body of your request")
 	}
+	// Take out what all protocols have.
 	c := &Call{Protocol: p.name(), Header: req.Header.Clone(), Body: string(body), Options: map[string]any{}}
 	for _, f := range []struct {
 		name string
@@ -219,6 +221,7 @@ func readCall(p protocol, req *http.Request) (*Call, error) {
 	if c.Model == "" {
 		return nil, errors.New("you must provide a model parameter")
 	}
+	// Let the protocol take its texts. The rest are options.
 	if err := p.read(fields, c); err != nil {
 		return nil, err
 	}

@@ -46,7 +46,7 @@ type Module struct {
 
 // A Description describes a target, or says why it is refused.
 type Description struct {
-	Evidence *llm.Evidence   // of the original, without lessons; nil when the target is refused
+	Briefing *llm.Briefing   // of the original, without lessons; nil when the target is refused
 	InPlace  *beagle.InPlace // nil where recorded calls judge versions
 	Findings []beagle.Finding
 	Rewrites []string // names of the rules that apply to the original

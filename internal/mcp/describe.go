@@ -15,7 +15,8 @@ func described(target string, d *Description, lessons []llm.Lesson) *Described {
 	if d.Refused != nil {
 		return &Described{Target: target, Refused: &Refusal{What: d.Refused.What, Remedy: d.Refused.Remedy}}
 	}
-	e := d.Evidence
+	// Take over what the prompt of a model would say, too.
+	e := d.Briefing
 	t, s := e.Target, e.Parent.Static
 	out := &Described{
 		Target: t.Spec(), File: relative(t.Dir, t.File), Line: t.Line, Signature: t.Signature, Source: e.Parent.Source,
@@ -29,6 +30,7 @@ func described(target string, d *Description, lessons []llm.Lesson) *Described {
 			CodeBytes:    s.CodeBytes,
 		},
 	}
+	// Add the parts that only some targets have.
 	out.Group, out.Keep = t.Group, llm.GroupRules(t)
 	if d.InPlace != nil {
 		out.Judged = d.InPlace.String()
@@ -40,6 +42,7 @@ func described(target string, d *Description, lessons []llm.Lesson) *Described {
 		out.Callees = append(out.Callees, Callee{Name: c.Name, Source: c.Source})
 	}
 	out.Hot, out.Compiler = hotLines(&e.Parent), compilerLines(&e.Parent)
+	// Add the doubts of the audit, and the lessons that fit.
 	for _, f := range d.Findings {
 		out.Audit = append(out.Audit, Doubt{Figure: f.Figure, Remedy: f.Remedy})
 	}

@@ -105,12 +105,14 @@ func Explain(v *beagle.Verdict) *Explained {
 // verdictInWords words an evaluation for an agent.
 func verdictInWords(e *Evaluation) string {
 	v := &e.Verdict
+	// Begin with the verdict and its reason.
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s (evaluation %s)", v.Status, e.ID)
 	if v.Reason != "" {
 		fmt.Fprintf(&b, ": %s", llm.OneLine(v.Reason))
 	}
 	b.WriteString("\n")
+	// List the checks, and the input at which the version fell.
 	for _, k := range v.Checks {
 		mark := "passed"
 		if !k.Passed {
@@ -123,6 +125,7 @@ func verdictInWords(e *Evaluation) string {
 		b.WriteString("\n")
 	}
 	b.WriteString(counterexampleInWords(v.Counterexample))
+	// Add its speed, the warnings, and what to do next.
 	if m := v.Final; m != nil {
 		fmt.Fprintf(&b, "Speed: %s as fast as the original; allocations %.3g -> %.3g a call.\n",
 			ratioInWords(m.Corrected), m.Baseline.Allocs, m.Best.Allocs)

@@ -47,7 +47,7 @@ const (
 
 type captureStartIn struct {
 	Target  string `json:"target" jsonschema:"the function whose calls are captured: ./pkg.Func or ./pkg.Type.Method; it has a probe if capture_status lists it"`
-	Seconds int    `json:"seconds,omitempty" jsonschema:"how long; 10 when left out, 300 at most"`
+	Seconds int    `json:"seconds,omitempty" jsonschema:"length in seconds; 10 when left out, 300 at most"`
 	Samples int    `json:"samples,omitempty" jsonschema:"end after so many calls of each process"`
 	Rate    int    `json:"rate,omitempty" jsonschema:"calls a second of each process; 10 when left out, 1000 at most"`
 	PID     int    `json:"pid,omitempty" jsonschema:"capture in this process without a probe, by uprobes: one of those that the description names"`
@@ -56,7 +56,7 @@ type captureStartIn struct {
 type captureAskIn struct {
 	Target    string `json:"target" jsonschema:"the function: ./pkg.Func or ./pkg.Type.Method, as capture_status lists it"`
 	Condition string `json:"condition" jsonschema:"a Go expression over parameters and results by name, such as len(tag) > 200 || !utf8.ValidString(tag)"`
-	Seconds   int    `json:"seconds,omitempty" jsonschema:"how long; 10 when left out, 300 at most"`
+	Seconds   int    `json:"seconds,omitempty" jsonschema:"length in seconds; 10 when left out, 300 at most"`
 	Samples   int    `json:"samples,omitempty" jsonschema:"end after so many calls"`
 }
 
@@ -78,7 +78,7 @@ type benchIn struct {
 
 type moneyIn struct {
 	Profile string  `json:"profile,omitempty" jsonschema:"CPU profile, relative to the module's directory; when left out, the server's own sources"`
-	Limit   int     `json:"limit,omitempty" jsonschema:"how many functions; 10 when left out, 50 at most"`
+	Limit   int     `json:"limit,omitempty" jsonschema:"number of functions; 10 when left out, 50 at most"`
 	Least   float64 `json:"least_percent,omitempty" jsonschema:"least net share in percent; 0.5 when left out"`
 }
 
@@ -116,7 +116,7 @@ func addProduction(s *sdk.Server, t tools) {
 				"The answer is a share with its 95 % interval; no value leaves a process.", true, t.captureAsk)
 	}
 	add(s, "capture_pull", "Take waiting calls",
-		"Take the calls that wait in the processes out of a capture that runs elsewhere.", false, t.capturePull)
+		"Collect the recorded calls that wait in the processes, when another capture runs.", false, t.capturePull)
 	add(s, "capture_stop", "Disarm probes", "Disarm all probes of the processes, whoever armed them.", false,
 		t.captureStop)
 }

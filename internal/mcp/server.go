@@ -51,6 +51,7 @@ type Manner struct {
 
 // New makes a server around a backend.
 func New(b Backend, version string, m Manner) *sdk.Server {
+	// Tell agents what holds for this manner of serving.
 	says := instructions + llm.Rules()
 	if m.Redacted {
 		says += redacted
@@ -62,6 +63,7 @@ func New(b Backend, version string, m Manner) *sdk.Server {
 		&sdk.Implementation{Name: "beagle", Title: "Beagle", Version: version},
 		&sdk.ServerOptions{Instructions: says, Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}}},
 	)
+	// Add the tools. Within a search there is nothing to judge or to record.
 	t := tools{b, m.Production}
 	add(s, "list_hotspots", "List hot functions",
 		"Rank the functions of a CPU profile by their net processor time: the module's own that can be made faster, "+
@@ -121,7 +123,7 @@ func add[In, Out any](
 	sdk.AddTool(s, tool, func(ctx context.Context, q *sdk.CallToolRequest, in In) (*sdk.CallToolResult, *Out, error) {
 		text, out, err := do(ctx, q, in)
 		if err != nil {
-			return nil, nil, told(ctx, err)
+			return nil, nil, agentError(ctx, err)
 		}
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}, out, nil
 	})
@@ -138,8 +140,8 @@ func schemaOf[T any]() *jsonschema.Schema {
 	return s
 }
 
-// told is an error as an agent should read it.
-func told(ctx context.Context, err error) error {
+// agentError returns an error as an agent should read it.
+func agentError(ctx context.Context, err error) error {
 	var bad *beagle.UsageError
 	switch {
 	case errors.As(err, &bad):
@@ -319,6 +321,7 @@ func (t tools) lessons(_ context.Context, _ *sdk.CallToolRequest, in lessonsIn) 
 	if err != nil {
 		return "", nil, err
 	}
+	// Choose the lessons: by name, by the facts of a target, or all by their titles.
 	out := &Lessons{Lessons: []Lesson{}}
 	chosen, whole := all, false
 	switch {
@@ -335,6 +338,7 @@ func (t tools) lessons(_ context.Context, _ *sdk.CallToolRequest, in lessonsIn) 
 	case len(in.Facts) > 0:
 		chosen, whole = llm.Match(all, in.Facts, 16<<10), true
 	}
+	// Write them out, as data and as text.
 	var b strings.Builder
 	for _, l := range chosen {
 		entry := Lesson{Name: l.Name, Title: l.Title, Matches: l.Matches, From: l.From}
@@ -401,6 +405,7 @@ func (t tools) patch(_ context.Context, _ *sdk.CallToolRequest, in patchIn) (str
 	if err := bounded("run", in.Run, maxName, false); err != nil {
 		return "", nil, err
 	}
+	// Take the latest finished search, unless the agent names one.
 	run := in.Run
 	if run == "" {
 		runs, err := t.b.Runs()
@@ -420,6 +425,7 @@ func (t tools) patch(_ context.Context, _ *sdk.CallToolRequest, in patchIn) (str
 	if err != nil {
 		return "", nil, err
 	}
+	// Answer with its patch, as data and as text.
 	out := &Patch{
 		Run:     r.Run,
 		Target:  r.Target.Spec,

@@ -13,7 +13,7 @@ const (
 
 type hotspotsIn struct {
 	Profile string  `json:"profile" jsonschema:"path of a pprof CPU profile, relative to the module's directory, such as cpu.pprof"`
-	Limit   int     `json:"limit,omitempty" jsonschema:"how many functions to list; 10 when left out, 50 at most"`
+	Limit   int     `json:"limit,omitempty" jsonschema:"number of functions to list; 10 when left out, 50 at most"`
 	Least   float64 `json:"least_percent,omitempty" jsonschema:"least net share of the profile in percent; smaller functions count for their callers; 0.5 when left out"`
 }
 

@@ -47,7 +47,7 @@ func TestGet(t *testing.T) {
 	}
 }
 
-// TestGetNames: an error names the module that cannot be had.
+// TestGetNames: an error names the module that cannot be fetched.
 func TestGetNames(t *testing.T) {
 	files := map[string]string{"a.go": "package a\n"}
 	proxytest.Serve(t, proxytest.Module{Path: "example.com/m", Version: "v1.0.0", Files: files})

@@ -97,6 +97,7 @@ func (s *parcaServer) merged(ctx context.Context, from, to time.Time) (*hotspots
 		modeMerge = 2
 		asPprof   = 1
 	)
+	// Write the request: the sum over the window, as a pprof profile.
 	var merge []byte
 	merge = protowire.AppendTag(merge, 1, protowire.BytesType)
 	merge = protowire.AppendString(merge, s.selector)
@@ -114,6 +115,7 @@ func (s *parcaServer) merged(ctx context.Context, from, to time.Time) (*hotspots
 	m = protowire.AppendBytes(m, merge)
 	m = protowire.AppendTag(m, 5, protowire.VarintType)
 	m = protowire.AppendVarint(m, asPprof)
+	// Send it, and take the profile out of the answer.
 	answer, err := s.call(ctx, "parca.query.v1alpha1.QueryService/Query", m)
 	if errors.Is(err, errNotFound) {
 		return nil, nil
@@ -174,6 +176,7 @@ func (s *parcaServer) call(ctx context.Context, method string, message []byte) (
 // unframe takes the message and the status out of an answer. A server that
 // fails at once may put the status into the header instead.
 func (s *parcaServer) unframe(data []byte, head http.Header) (message []byte, err error) {
+	// Read the frames: the message, and a trailer with the status.
 	status, said := head.Get("Grpc-Status"), head.Get("Grpc-Message")
 	for len(data) > 0 {
 		if len(data) < 5 || uint64(len(data)-5) < uint64(binary.BigEndian.Uint32(data[1:5])) {
@@ -187,6 +190,7 @@ func (s *parcaServer) unframe(data []byte, head http.Header) (message []byte, er
 		}
 		data = data[n:]
 	}
+	// Turn the status into an error.
 	if text, err := url.PathUnescape(said); err == nil {
 		said = text
 	}

@@ -211,6 +211,7 @@ func (s *pyroscopeServer) nothing(ctx context.Context) error {
 			s.from.UTC().Format(time.RFC3339), s.to.UTC().Format(time.RFC3339)),
 		Remedy: "check the labels, the tenant and the window",
 	}
+	// Ask for the names of services in the window. Without an answer the error stays short.
 	var m []byte
 	m = protowire.AppendTag(m, 1, protowire.BytesType)
 	m = protowire.AppendString(m, "service_name")
@@ -226,6 +227,7 @@ func (s *pyroscopeServer) nothing(ctx context.Context) error {
 	if err != nil {
 		return bad
 	}
+	// Name the first of them.
 	var names []string
 	for _, name := range found[:min(len(found), 20)] {
 		names = append(names, string(name))

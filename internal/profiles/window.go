@@ -58,7 +58,7 @@ func storeSource(address, label string, o Options) (*storeQuery, error) {
 	if n := values.Get("nodes"); n != "" {
 		if q.nodes, err = strconv.ParseInt(n, 10, 64); err != nil || q.nodes < 0 {
 			return nil, &beagle.UsageError{What: fmt.Sprintf("%s: invalid nodes %q", u.Redacted(), n),
-				Remedy: "give how many nodes of the call tree the server may send, as in nodes=100000"}
+				Remedy: "give the number of nodes of the call tree that the server may send, as in nodes=100000"}
 		}
 	}
 	// The window, an hour up to now by default.

@@ -51,6 +51,7 @@ func outcome(s sheet, r *beagle.Result) {
 		s.warn(strong("Measured on generated inputs only: no test, benchmark or capture calls this function. " +
 			"The figures say little about production."))
 	}
+	// Begin with the target, the gain, and the reason.
 	s.heading(1, code(r.Target.Spec), say(": %s", r.Outcome))
 	if r.Patch != "" {
 		s.figure(fmt.Sprintf("%.3gx", r.Best.Ratio.Point))
@@ -59,6 +60,7 @@ func outcome(s sheet, r *beagle.Result) {
 	if r.Score != nil {
 		s.para(strong("Ranked by:"), say(" %s.", r.Score))
 	}
+	// Say where the target stands, and with which type arguments it was measured.
 	where := []span{code(r.Target.Signature), say(" in "), code(fmt.Sprintf("%s:%d", r.Target.File, r.Target.Line))}
 	for i, arg := range r.Target.TypeArgs {
 		before := ", "
@@ -68,6 +70,7 @@ func outcome(s sheet, r *beagle.Result) {
 		where = append(where, say("%s", before), code(arg))
 	}
 	s.para(append(where, say("."))...)
+	// State what the result rests on: a contract, a near miss, an earlier run.
 	if !r.Target.Contract.IsZero() {
 		s.para(strong("Under a contract:"),
 			say(" %s. Nothing is claimed about inputs outside of it.", Contract(r.Target.Contract)))
@@ -224,6 +227,7 @@ func verification(s sheet, r *beagle.Result) {
 		s.warn(strong("Verified before:"), say(" by run %s, on %s UTC; this run took the verdict from the store.",
 			v.Run, v.At))
 	}
+	// List the checks that ran, each with its inputs and its time.
 	var rows [][]cell
 	for _, c := range r.Verification.Checks {
 		name := cell{say("%s", c.Name)}
@@ -237,6 +241,7 @@ func verification(s sheet, r *beagle.Result) {
 	} else {
 		s.para(say("Nothing passed the measurement, so nothing was verified in full."))
 	}
+	// Say how far they reach, what fell, and what was not checked.
 	if a := r.Verification.Assurance; a != nil {
 		s.para(say("Assurance: %s.", a))
 	}
@@ -326,6 +331,7 @@ func notes(r *beagle.Result) [][]span {
 
 func search(s sheet, r *beagle.Result) {
 	s.heading(2, say("The search"))
+	// Sum up the search: how its versions ended, and what each cost.
 	var ends []string
 	for _, status := range inorder.Keys(r.Statuses) {
 		ends = append(ends, fmt.Sprintf("%d %s", r.Statuses[status], status))
@@ -339,6 +345,7 @@ func search(s sheet, r *beagle.Result) {
 	if r.Candidates > 0 {
 		s.para(say("%s", spent(&r.Split)))
 	}
+	// List all versions in the order of evaluation.
 	var rows [][]cell
 	for i, a := range r.Attempts {
 		end, quick := string(a.Status), ""
@@ -373,6 +380,7 @@ func models(s sheet, m *beagle.ModelSummary) {
 	if m == nil {
 		return
 	}
+	// Sum up what the models cost, and what they were shown.
 	price, quoted := fmt.Sprintf("$%.4f", m.Dollars), "Prompts quoted captured values."
 	if m.Replayed {
 		price = "replayed from a recording"
@@ -388,6 +396,7 @@ func models(s sheet, m *beagle.ModelSummary) {
 		text += fmt.Sprintf(" %d calls were under way when a process of the run ended: their answers are lost, and "+
 			"may have cost up to $%.4f besides.", m.Lost, m.AtMost)
 	}
+	// List the authors, each with its versions and earnings.
 	var rows [][]cell
 	for _, a := range m.Authors {
 		rows = append(rows, row(a.Author, fmt.Sprint(a.Asked), fmt.Sprint(a.Unheard), fmt.Sprint(a.Useless),

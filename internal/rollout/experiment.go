@@ -68,6 +68,7 @@ const linkLuck = 0.08
 
 // withDefaults fills in defaults.
 func (p Plan) withDefaults() Plan {
+	// Fill in numbers.
 	setDefault(&p.Unit, Slices)
 	setDefault(&p.StepBlocks, 30)
 	setDefault(&p.Horizon, 1_000)
@@ -84,6 +85,7 @@ func (p Plan) withDefaults() Plan {
 	setDefault(&p.MismatchAlpha, 0.001)
 	setDefault(&p.LeastPods, 4)
 	setDefault(&p.BlockSpanLimit, 600)
+	// Choose the metrics that fit the unit, and a ramp.
 	if p.Success == nil {
 		p.Success = []Metric{FunctionTime, ServiceCPU}
 		if p.Unit == Requests {

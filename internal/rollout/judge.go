@@ -304,6 +304,7 @@ type MetricRow struct {
 // Standings returns every metric as it stands, success metrics first.
 func (e *Experiment) Standings() []MetricRow {
 	var out []MetricRow
+	// Success is to be shown.
 	for _, m := range e.Plan.Success {
 		s := e.standing(m, "success")
 		s.Says = "better"
@@ -312,6 +313,7 @@ func (e *Experiment) Standings() []MetricRow {
 		}
 		out = append(out, s)
 	}
+	// Harm is to be excluded.
 	for _, g := range e.Plan.Guardrails {
 		s := e.standing(g.Metric, "guardrail")
 		s.Margin = g.Margin

@@ -171,6 +171,7 @@ func (t *Track) add(m Metric, pod string, a, b Counts) {
 	if t.Pods == nil {
 		t.Pods = map[string]*Reading{}
 	}
+	// Find what the pod has shown so far.
 	r := t.Pods[pod]
 	if r == nil {
 		r = new(Reading)
@@ -180,11 +181,13 @@ func (t *Track) add(m Metric, pod string, a, b Counts) {
 	if t.Own {
 		baseline = 0
 	}
+	// Compare the arms of this block, if both have data.
 	arms, ok := pairOf(m, a, b)
 	x := arms.difference(measures[m].scale, baseline)
 	if !ok || math.IsInf(x, 0) || math.IsNaN(x) {
 		return
 	}
+	// Add the difference to the sums. The pod's own level moves slowly.
 	r.Blocks = min(r.Blocks+1, memory)
 	r.Baseline += (arms.first - r.Baseline) / float64(r.Blocks)
 	t.Moments.add(x)

@@ -148,8 +148,8 @@ type exhauster struct {
 		compare(id int) *Diff // runs both versions on the case
 		smaller(d *Diff) *Diff
 		keeps() bool               // whether the case is one of the contract
-		original(id int)           // runs the original alone, of which the others tell
-		shown(id int) *Diff        // what it did
+		original(id int)           // runs the original alone; the other methods report on that run
+		shown(id int) *Diff        // the result of that run
 		panicked() *thrown         // nil if it returned
 		snapshot() ([]byte, error) // of its arguments and results
 	}

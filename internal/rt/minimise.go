@@ -217,7 +217,7 @@ func (m *minimiser) list(v *Value, unit int) {
 	for size := len(v.Elems) / unit; size > 0; size /= 2 {
 		for at := 0; at+size <= len(v.Elems)/unit; {
 			s := *v
-			// Where leaving out worked, the next run stands at the same place.
+			// After a removal the next run begins at the same place.
 			s.Elems = slices.Concat(v.Elems[:at*unit], v.Elems[(at+size)*unit:])
 			if !m.try(v, s) {
 				at += size

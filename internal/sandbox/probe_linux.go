@@ -17,6 +17,7 @@ func probe(fallback bool) (*Sandbox, error) {
 	s := &Sandbox{
 		kernel: kernel{Namespaces: !fallback, Nobody: os.Getuid() == 0, Landlock: landlockABI(), Seccomp: hasSeccomp()},
 	}
+	// Try namespaces, and limits without them where there are none.
 	err := errFallback
 	if !fallback {
 		err = s.try()
@@ -30,6 +31,7 @@ func probe(fallback bool) (*Sandbox, error) {
 			return nil, err
 		}
 	}
+	// Say what the kernel lacks, and what follows.
 	if s.kernel.Landlock == 0 {
 		why := "candidates may read and write what your user may"
 		if s.kernel.Namespaces {
@@ -41,6 +43,7 @@ func probe(fallback bool) (*Sandbox, error) {
 		s.missing = append(s.missing,
 			"no seccomp filter: candidates may use every system call, and sockets where there are no namespaces")
 	}
+	// Find control groups to limit memory and processes by.
 	if !fallback {
 		lines, _ := os.ReadFile("/proc/self/cgroup")
 		s.kernel.cgroup = findCgroups("/sys/fs/cgroup", string(lines))

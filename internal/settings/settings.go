@@ -184,6 +184,7 @@ func only(file string, node *yaml.Node, what string, names []string) error {
 }
 
 func (s *Service) check(file string, node *yaml.Node) error {
+	// An error names the line of the field.
 	bad := func(field, what, remedy string) error {
 		line := node.Line
 		for i := 0; i < len(node.Content); i += 2 {
@@ -193,6 +194,7 @@ func (s *Service) check(file string, node *yaml.Node) error {
 		}
 		return &beagle.UsageError{What: fmt.Sprintf("%s:%d: %s: %s", file, line, field, what), Remedy: remedy}
 	}
+	// Check the answers first, then the numbers.
 	switch {
 	case !slices.Contains([]string{"", "yes", "no", "partly"}, s.Follow):
 		return bad("replicas_follow_cpu", fmt.Sprintf("%q is not one of the answers", s.Follow),
@@ -206,7 +208,7 @@ func (s *Service) check(file string, node *yaml.Node) error {
 		return bad("utilisation", fmt.Sprintf("%g is not between 0 and 1", s.Utilisation),
 			"write 0.6 when 60 % of the cores paid for are busy")
 	case s.Cores < 0 || s.Replicas < 0 || s.LeastReplicas < 0:
-		return bad("cores", "a number is negative", "write how many there are")
+		return bad("cores", "a number is negative", "write the number that the service has")
 	case s.Campaign.Processor < 0 || s.Campaign.Dollars < 0 || s.Campaign.Targets < 0 || s.Campaign.Candidates < 0:
 		return bad("campaign", "a number is negative", "write processor: 30m, usd: 2, targets: 5, candidates: 60")
 	case !(s.Watch.Budget >= 0) || !(s.Watch.Cores >= 0):

@@ -146,7 +146,7 @@ func chance(r *rand.Rand, shape []float64, n, m float64) float64 {
 }
 
 // spread moves two shapes apart to at least the distance that chance makes. Profiles that look the
-// same by luck would else have a line that ends where it begins, and so an interval of nothing.
+// same by luck would otherwise have a line that ends where it begins, and so an empty interval.
 func spread(both, p, q []float64, least float64) (a, b []float64) {
 	seen := distance(p, q)
 	switch {

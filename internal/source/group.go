@@ -460,8 +460,8 @@ func (u *Unit) describeGroup() (err error) {
 	u.Sig = u.Package.info.Defs[u.Scope.target.names[0]].(*types.Func).Signature()
 	// A record holds one call, and the state of a group lives between calls.
 	u.Unrecordable = &beagle.UsageError{
-		What: fmt.Sprintf("%s: several functions change together with their shared state: no record of one "+
-			"call holds that", u.Target.Spec()),
+		What: fmt.Sprintf("%s: several functions change together with their shared state, and a record "+
+			"of one call does not hold that", u.Target.Spec()),
 		Remedy: "leave --evidence corpus out, or name one function",
 	}
 	return nil

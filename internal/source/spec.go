@@ -168,7 +168,7 @@ func nearestNames(name string, names []string, key func(string) string) []string
 	for _, n := range names {
 		k := key(n)
 		d := editDistance(strings.ToLower(name), strings.ToLower(k))
-		// Who writes a part of a name means it.
+		// A user who writes a part of a name means that name.
 		if part := len(name) > 3 && strings.Contains(strings.ToLower(k), strings.ToLower(name)); part {
 			d = min(d, 2)
 		}

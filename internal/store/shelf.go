@@ -188,6 +188,7 @@ func (h *shelf) line(e extent) ([]byte, error) {
 // refresh takes what was added since into the index. A line that cannot be read
 // is left out, and so is one at the end that is being written.
 func (h *shelf) refresh() error {
+	// Read what is new in the file.
 	f, err := os.Open(h.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -203,6 +204,7 @@ func (h *shelf) refresh() error {
 	if err != nil {
 		return err
 	}
+	// Enter each whole line with its place.
 	for line := range bytes.Lines(data) {
 		if line[len(line)-1] != '\n' {
 			break

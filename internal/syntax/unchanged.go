@@ -54,6 +54,7 @@ func (w *Watch) Unchanged(pkg *types.Package) map[string]bool {
 // nothing else changes, except for an initialiser. The assignment stands among the statements of
 // the function itself, which does not return in front of it.
 func (w *Watch) SetOnce(files []*ast.File, pkg *types.Package) map[string]ast.Expr {
+	// Find the assignments to one variable, in init functions that run to their ends.
 	out, times := map[string]ast.Expr{}, map[string]int{}
 	for _, f := range files {
 		for _, d := range f.Decls {
@@ -78,6 +79,7 @@ func (w *Watch) SetOnce(files []*ast.File, pkg *types.Package) map[string]ast.Ex
 			}
 		}
 	}
+	// A second assignment makes the value unknown.
 	for name, n := range times {
 		if n != 1 {
 			delete(out, name)
@@ -129,6 +131,7 @@ func (w *Watch) Lookers() map[string][]bool {
 
 // read notes the uses of all variables of a file, and the parameters of its functions.
 func (w *Watch) read(f *ast.File) {
+	// Keep the way from the file to the current node.
 	var path []ast.Node
 	ast.Inspect(f, func(n ast.Node) bool {
 		if n == nil {
@@ -153,6 +156,7 @@ func (w *Watch) read(f *ast.File) {
 			if !ok {
 				return true
 			}
+			// Note what stands around the use, from the inside, without parentheses.
 			around := make([]ast.Node, 0, len(path))
 			for i := len(path) - 1; i >= 0; i-- {
 				if _, paren := path[i].(*ast.ParenExpr); !paren {

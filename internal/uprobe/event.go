@@ -30,7 +30,7 @@ func (m memory) read(at, n uint64) []byte {
 	return b[:min(uint64(len(b)), n)]
 }
 
-var errEvent = errors.New("an event of the kernel makes no sense")
+var errEvent = errors.New("unreadable event from the kernel")
 
 // readEvent reads a slot as the kernel's program left it. The memory of the event refers to b.
 func readEvent(b []byte) (*event, error) {

@@ -179,17 +179,20 @@ func (b *Binary) note(
 	if !wire.Matches(want, name) {
 		return
 	}
+	// Take the known declaration of the symbol, or a new one.
 	d := byName[symbol]
 	if d == nil {
 		d = &declared{name: name, symbol: symbol, inlined: map[string]bool{}}
 		byName[symbol] = d
 	}
+	// Without code it is the abstract form, which inlined copies refer to.
 	low, hasCode := e.Val(dwarf.AttrLowpc).(uint64)
 	if !hasCode {
 		d.abstract = e.Offset
 		byAbstract[e.Offset] = d
 		return
 	}
+	// Note where the code is.
 	d.concrete, d.low = e.Offset, low
 	if origin != 0 {
 		d.abstract = origin

@@ -133,7 +133,7 @@ func program() asm.Instructions {
 		}
 	}
 	// Find the call, copy its registers and its stack, and follow its pointers.
-	add(who(), forget(), gate(), results(), claim(), copyImage(), asm.Instructions{
+	add(findSite(), forget(), gate(), results(), claim(), copyImage(), asm.Instructions{
 		asm.Mov.Imm(asm.R1, steps),
 		loadFunction(asm.R2, "follow"),
 		asm.Mov.Reg(asm.R3, asm.RFP), asm.Add.Imm(asm.R3, fpSlot),
@@ -172,8 +172,8 @@ func loadFunction(dst asm.Register, name string) asm.Instruction {
 		WithReference(name)
 }
 
-// who finds the site.
-func who() asm.Instructions {
+// findSite finds the site that was hit.
+func findSite() asm.Instructions {
 	p := asm.Instructions{
 		asm.Mov.Reg(asm.R6, asm.R1),
 		asm.FnGetAttachCookie.Call(),
@@ -309,6 +309,7 @@ func claim() asm.Instructions {
 
 // copyImage writes the first chunk: registers and stack.
 func copyImage() asm.Instructions {
+	// Fill in the slot's head.
 	p := asm.Instructions{
 		asm.FnKtimeGetNs.Call().WithSymbol("fill"),
 		store(asm.R8, slotTime, asm.R0),
@@ -322,9 +323,11 @@ func copyImage() asm.Instructions {
 		store(asm.R8, slotUsed, asm.R1),
 		store(asm.R8, slotData+chunkAddress, asm.R1),
 	}
+	// Copy the registers that hold arguments.
 	for i, off := range argumentOffsets {
 		p = append(p, load(asm.R1, asm.R6, off), store(asm.R8, slotData+chunkHead+int16(i)*word, asm.R1))
 	}
+	// Copy the stack. A fault on the way is counted, and the registers stay.
 	return append(p,
 		load(asm.R2, asm.RFP, fpStack),
 		asm.JGT.Imm(asm.R2, 2*maxStack, "release"),

@@ -152,6 +152,7 @@ func (s *session) choose(all []*Function, cost Cost) error {
 
 // load plans the copying and loads the program.
 func (s *session) load() error {
+	// Plan what to copy at each site: at its entry, and at its return.
 	p := newPlanner(s.start, s.secrets)
 	type image struct{ layout, stack uint64 }
 	var entries, returns []image
@@ -170,6 +171,7 @@ func (s *session) load() error {
 		}
 		returns = append(returns, image{uint64(n), uint64(a.f.results)})
 	}
+	// Load the program, and give it the plans.
 	k, err := loadKernel(p.bytes())
 	if err != nil {
 		return err

@@ -32,7 +32,7 @@ type turns struct {
 }
 
 // takeTurns goes on in turns, after probes cost too much since the counters stood at before. It
-// returns false where turns cannot help: they cost more than most already, or results are wanted.
+// returns false where turns cannot help: they cost more than `most` already, or results are wanted.
 func (s *session) takeTurns(before []tally, most time.Duration) bool {
 	for i := range s.sites {
 		if s.k.get(i, siteReturn) != 0 {

@@ -167,12 +167,14 @@ func merge(series []float64, points []ChangePoint, o Options) []ChangePoint {
 		}
 	}
 	for len(at) > 0 {
+		// Take the point that chance explains best.
 		weakest := 0
 		for i := range points {
 			if points[i].P > points[weakest].P {
 				weakest = i
 			}
 		}
+		// If chance explains none, take the smallest step, and end if it is large enough.
 		if points[weakest].P < o.P {
 			for i := range points {
 				if points[i].step() < points[weakest].step() || i == 0 {
@@ -183,6 +185,7 @@ func merge(series []float64, points []ChangePoint, o Options) []ChangePoint {
 				break
 			}
 		}
+		// Drop it, and test its neighbours again: their series are longer now.
 		at = slices.Delete(at, weakest, weakest+1)
 		points = slices.Delete(points, weakest, weakest+1)
 		test(weakest - 1)

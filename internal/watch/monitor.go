@@ -39,6 +39,7 @@ func (t Trend) Against(l Limit) *Finding {
 	if len(t.Past) == 0 {
 		return nil
 	}
+	// Is the limit passed now?
 	now := t.mean(l.Over, 0, func(e Expected) float64 { return e.Mean })
 	f := &Finding{Kind: l.Kind, Subject: l.Name, Since: t.End, Before: l.Most, After: now}
 	if now > l.Most {
@@ -50,6 +51,7 @@ func (t Trend) Against(l Limit) *Finding {
 		f.Cause = fmt.Sprintf("%s %s, above %s", what, l.say(now), l.say(l.Most))
 		return f
 	}
+	// Is it passed in the forecast? The first time counts.
 	for n := 1; n <= len(t.Ahead); n++ {
 		mean := t.mean(l.Over, n, func(e Expected) float64 { return e.Mean })
 		if mean <= l.Most {

@@ -101,7 +101,7 @@ type RemoteWrite struct {
 type Intake struct {
 	HTTP          string `yaml:"http" help:"address of the intake's door, page and API"`
 	Token         string `yaml:"token" help:"required of senders and readers, as DD-API-KEY, bearer token or password; empty for nobody; the environment keeps it out of lists of processes"`
-	Customers     string `yaml:"customers" help:"file with a customer and an API key, or sha256: and its digest, on each line; who sends or asks with a key sees that customer's names only, other keys are refused, intake.token sees all; empty for one customer, who is everybody"`
+	Customers     string `yaml:"customers" help:"file with a customer and an API key, or sha256: and its digest, on each line; senders and readers with a key see that customer's names only, other keys are refused, intake.token sees all; empty for one customer, who is everybody"`
 	Body          int    `yaml:"body" help:"longest body in bytes, as received"`
 	Opened        int    `yaml:"opened" help:"longest body in bytes, after decompression"`
 	Requests      int    `yaml:"requests" help:"most requests read at the same time; others are told to retry later"`
@@ -112,7 +112,7 @@ type Intake struct {
 	Flush         int    `yaml:"flush" help:"seconds between two writings of the counts of known names; new names are written at once"`
 	Remember      int    `yaml:"remember" help:"hours that a name is known after it was last seen"`
 	Retention     int    `yaml:"retention" help:"days that the index keeps a name after it was last seen"`
-	Reserve       int    `yaml:"reserve" help:"bytes that stay free on the disks of the embedded queue and index; with less, senders are told to retry later until there is room; a quarter of it besides is the index's ballast, a file that goes when its log meets the disk's end nevertheless; with 0 writes meet it, and wait for room"`
+	Reserve       int    `yaml:"reserve" help:"free bytes to keep on the disks of the embedded queue and index. With less, senders are asked to retry. Besides, a file of a quarter of this size is deleted when the index fills the disk all the same. 0: no reserve"`
 	Queue         Queue  `yaml:"queue"`
 	Index         Index  `yaml:"index"`
 }

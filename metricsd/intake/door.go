@@ -112,7 +112,7 @@ func (d *door) notQueued(err error) error {
 	case errors.Is(err, bus.ErrFull):
 		return errors.New("the queue is full: the processor cannot keep up, /metrics shows which stage; retry later")
 	case errors.Is(err, disk.ErrFull):
-		return errors.New("the intake's disk is full: make room there, its log says where; retry later")
+		return errors.New("the intake's disk is full (its log says where); make room and retry")
 	case errors.Is(err, errStopping):
 		return errStopping
 	}

@@ -318,7 +318,7 @@ func (p *processor) settle(ctx context.Context) bool {
 	p.showPending()
 	p.counts.flushes.Add(1)
 	if err := p.bus.Done(ctx, c.Read); err != nil && ctx.Err() == nil {
-		p.log.Warn("the queue did not take note of what was read; it will with the next flush", "error", err)
+		p.log.Warn("the queue did not record what was read; the next flush tries again", "error", err)
 	}
 	return true
 }

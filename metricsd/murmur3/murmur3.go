@@ -2,8 +2,8 @@
 // of which [Sum64] is the first half. It is quick and spreads well, and Datadog's
 // Agent uses it for its context keys.
 //
-// It is no cryptographic hash: who knows the seed, and for some inputs even who
-// does not, can make inputs that collide.
+// It is no cryptographic hash: an attacker who knows the seed can make inputs that collide, and
+// some inputs collide for every seed.
 package murmur3
 
 import "math/bits"

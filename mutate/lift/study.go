@@ -279,7 +279,7 @@ func (s *Study) answer(q *question, l *limits) answered {
 		return answered{why: noTime}
 	}
 	library := s.library()
-	// Functions on sorted slices agree only on sorted inputs, so these are a pool of their own.
+	// Functions on sorted slices agree only on sorted inputs, so they have a pool of their own.
 	pools := []*pool{q.pool(library, nil)}
 	if in := q.sorted(s); in >= 0 {
 		pools = append(pools, q.pool(library, func(i int) bool { return inOrder(q.inputs[in], i) }))

@@ -40,6 +40,7 @@ func (c Change) Apply(parent string) (string, error) {
 
 // finish adds imports, formats the text, and refuses text that does not parse.
 func finish(text, parent string, imports []string) (string, error) {
+	// Parse the text, with plain spaces if it has others and does not parse.
 	f, tok, err := parseGo(text)
 	if plain := plainSpaces(text); err != nil && plain != text {
 		if g, gtok, again := parseGo(plain); again == nil {
@@ -49,6 +50,7 @@ func finish(text, parent string, imports []string) (string, error) {
 	if err != nil {
 		return "", codeError(err)
 	}
+	// Add the imports that it lacks.
 	at := tok.Offset(f.Name.End())
 	var add strings.Builder
 	have := importSpecs(f, tok, text)
@@ -60,6 +62,7 @@ func finish(text, parent string, imports []string) (string, error) {
 	if add.Len() > 0 {
 		text = text[:at] + "\n" + add.String() + "\n" + text[at:]
 	}
+	// Format it, and refuse the parent's own text.
 	out, err := format.Source([]byte(text))
 	if err != nil {
 		return "", codeError(err)
@@ -150,6 +153,7 @@ func merge(old, fresh []piece, taken map[string]int) ([]piece, error) {
 			out = append(out, p)
 			continue
 		}
+		// A declaration of several names is replaced as a whole.
 		for _, n := range p.names {
 			if _, ok := taken[n]; !ok {
 				return nil,

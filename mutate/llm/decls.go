@@ -86,6 +86,7 @@ func pieces(f *ast.File, tok *token.File, code string, shift int) []piece {
 		last = shift
 	}
 	for _, d := range f.Decls {
+		// The line's end belongs to the declaration. Imports are left out.
 		end := tok.Offset(d.End())
 		end += ownLine(code[end:])
 		if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.IMPORT {
@@ -99,11 +100,13 @@ func pieces(f *ast.File, tok *token.File, code string, shift int) []piece {
 			start: tok.Offset(d.Pos()),
 			end:   end,
 		}
+		// It starts with its doc comment.
 		if doc := syntax.Doc(d); doc != nil {
 			p.start = tok.Offset(doc.Pos())
 		}
 		out, last = append(out, p), end
 	}
+	// Comments at the end go with the last one.
 	if rest := strings.TrimSpace(code[last:]); rest != "" && rest != ";" && len(out) > 0 {
 		out[len(out)-1].text += "\n\n" + rest
 	}

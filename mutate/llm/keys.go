@@ -151,6 +151,7 @@ func FileKeys(path string, asked ...Model) (Keys, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Read the lines: a name with its key, or one bare key and no other line.
 	k := &fileKeys{path: path, byName: map[string]string{}}
 	n := 0
 	for s := bufio.NewScanner(bytes.NewReader(data)); s.Scan(); {
@@ -175,6 +176,7 @@ func FileKeys(path string, asked ...Model) (Keys, error) {
 		return nil,
 			usage(fmt.Sprintf("key file %s holds no key", path), "Write lines like OPENAI_API_KEY=…, or one key alone.")
 	}
+	// See whose key a bare one is.
 	return k, k.claim(asked)
 }
 

@@ -36,9 +36,9 @@ func Propose(r *beagle.Result, original *beagle.Target) (*Lesson, error) {
 	return l, nil
 }
 
-// learnedFrom returns the evidence of the original, as far as it is known.
-func learnedFrom(r *beagle.Result, original *beagle.Target) *Evidence {
-	e := &Evidence{
+// learnedFrom returns a briefing on the original, as far as it is known.
+func learnedFrom(r *beagle.Result, original *beagle.Target) *Briefing {
+	e := &Briefing{
 		Redact: true,
 		Target: original,
 		Facets: &r.Corpus.Facets,
@@ -79,7 +79,7 @@ var goRelease = regexp.MustCompile(`1\.[0-9]+`)
 
 func goVersion(toolchain string) string { return goRelease.FindString(toolchain) }
 
-func learned(r *beagle.Result, e *Evidence) string {
+func learned(r *beagle.Result, e *Briefing) string {
 	const maxDiff = 3 << 10
 	var b strings.Builder
 	fmt.Fprintf(&b, "Measured on %s with %s: %s as fast as the original, %d inputs compared.\n", OneLine(r.Machine.CPU),

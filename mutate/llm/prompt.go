@@ -9,7 +9,7 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// A Prompt is the input of a model. Compose makes the same prompt from the same evidence, limits
+// A Prompt is the input of a model. Compose makes the same prompt from the same briefing, limits
 // and seed.
 //
 // System is the same for every prompt of every run: the model's role, the rules of the game, and
@@ -58,11 +58,11 @@ func Rules() string {
 	return strings.TrimSpace(rules) + "\n"
 }
 
-// Compose makes the prompt for some evidence. The seed chooses among ways to look at the problem,
-// so that equal evidence can bring different ideas.
+// Compose makes the prompt from a briefing. The seed chooses among ways to look at the problem,
+// so that equal briefings can bring different ideas.
 //
 // Compose never cuts System. If Total leaves no room beside it, User holds the request alone.
-func Compose(e *Evidence, l Limits, seed uint64) Prompt {
+func Compose(e *Briefing, l Limits, seed uint64) Prompt {
 	request := e.request(seed)
 	taught := Match(e.Lessons, e.facts(), l.Lessons)
 	parts := e.parts(l, taught)
@@ -105,7 +105,7 @@ func fit(parts []*part, room int) {
 }
 
 // request returns the prompt's task for the model.
-func (e *Evidence) request(seed uint64) string {
+func (e *Briefing) request(seed uint64) string {
 	const title = "# The request\n\n"
 	name := "the function"
 	if e.Target != nil {

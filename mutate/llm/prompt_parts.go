@@ -53,7 +53,7 @@ func (p *part) whole() string { return p.at(1 << 30) }
 
 // parts returns the sections of the question in reading order. Sections that stay the same for a
 // target come first; a conversation that goes on has had them.
-func (e *Evidence) parts(l Limits, taught []Lesson) []*part {
+func (e *Briefing) parts(l Limits, taught []Lesson) []*part {
 	all := e.allParts(l, taught)
 	if !e.Continues {
 		return all
@@ -70,7 +70,7 @@ func (e *Evidence) parts(l Limits, taught []Lesson) []*part {
 	return all
 }
 
-func (e *Evidence) allParts(l Limits, taught []Lesson) []*part {
+func (e *Briefing) allParts(l Limits, taught []Lesson) []*part {
 	return []*part{
 		newPart("target", e.targetTitle(), 2<<10, e.target),
 		newPart("callees", "What it calls", l.Callees, e.callees),
@@ -110,7 +110,7 @@ func inBlock(lines []string, limit int, what string) string {
 	return Block("text", body)
 }
 
-func (e *Evidence) targetTitle() string {
+func (e *Briefing) targetTitle() string {
 	if e.Target != nil && len(e.Target.Group) > 0 {
 		return "The functions"
 	}
@@ -133,7 +133,7 @@ func GroupRules(t *beagle.Target) string {
 	return groupRules
 }
 
-func (e *Evidence) target(limit int) string {
+func (e *Briefing) target(limit int) string {
 	t := e.Target
 	if t == nil {
 		return ""
@@ -161,7 +161,7 @@ func (e *Evidence) target(limit int) string {
 }
 
 // helpers returns the declarations beside the function that the version to change has.
-func (e *Evidence) helpers() (names []string) {
+func (e *Briefing) helpers() (names []string) {
 	f, _, err := parseGo(e.Parent.Source)
 	if err != nil {
 		return nil
@@ -178,7 +178,7 @@ func (e *Evidence) helpers() (names []string) {
 
 // panics says whether the function panics. A look at its code is a guess on the safe side: recorded
 // calls come first.
-func (e *Evidence) panics() string {
+func (e *Briefing) panics() string {
 	f := e.Facets
 	switch {
 	case f != nil && f.Panics > 0:
@@ -191,7 +191,7 @@ func (e *Evidence) panics() string {
 	return "Where it panics, it must go on doing so.\n"
 }
 
-func (e *Evidence) callees(limit int) string {
+func (e *Briefing) callees(limit int) string {
 	var b strings.Builder
 	for _, c := range e.Callees {
 		head := word(c.Name)
@@ -214,7 +214,7 @@ func (e *Evidence) callees(limit int) string {
 	return b.String()
 }
 
-func (e *Evidence) corpus(limit int) string {
+func (e *Briefing) corpus(limit int) string {
 	words := FacetsInWords(e.Target, e.Facets, e.Redact)
 	if words == "" {
 		return ""
@@ -222,7 +222,7 @@ func (e *Evidence) corpus(limit int) string {
 	return codeBlockWithin("text", words, limit)
 }
 
-func (e *Evidence) tried(limit int) string {
+func (e *Briefing) tried(limit int) string {
 	const overhead = 2*3 + len("text") + 3
 	words := e.triedInWords(limit - overhead)
 	if words == "" {
@@ -234,7 +234,7 @@ func (e *Evidence) tried(limit int) string {
 // partial is the mark for a source that was cut.
 const partial = "The text is cut. Change it with edits of what is shown, not with whole declarations of what is not.\n"
 
-func (e *Evidence) source(limit int) string {
+func (e *Briefing) source(limit int) string {
 	if e.Leaks(e.Parent.Source) {
 		return ""
 	}
@@ -242,7 +242,7 @@ func (e *Evidence) source(limit int) string {
 }
 
 // mate shows the other parent, as changes of the version to change where that is much shorter.
-func (e *Evidence) mate(limit int) string {
+func (e *Briefing) mate(limit int) string {
 	if e.Mate == nil || e.Leaks(e.Mate.Source) {
 		return ""
 	}
@@ -252,13 +252,13 @@ func (e *Evidence) mate(limit int) string {
 	return sourceOf(e.Mate, limit)
 }
 
-func (e *Evidence) good(limit int) string {
+func (e *Briefing) good(limit int) string {
 	showable := slices.DeleteFunc(slices.Clone(e.Good), func(v Version) bool { return e.Leaks(v.Source) })
 	return goodInWords(showable, e.Parent.Source, limit)
 }
 
 // profile shows the measured profile of the version to change, and what a call of it costs.
-func (e *Evidence) profile(limit int) string {
+func (e *Briefing) profile(limit int) string {
 	head := ""
 	if c := e.Parent.Cost; c != nil {
 		head = "A call takes " + costInWords(c) + ".\n"
@@ -270,7 +270,7 @@ func (e *Evidence) profile(limit int) string {
 }
 
 // last says what became of the reply before, in a conversation.
-func (e *Evidence) last(limit int) string {
+func (e *Briefing) last(limit int) string {
 	if e.Last == nil {
 		return ""
 	}
@@ -293,7 +293,7 @@ func sourceOf(v *Version, limit int) string {
 
 // failure describes the failed reply and what is wrong with it, each within one bytes and all
 // within all.
-func (e *Evidence) failure(all, one int) string {
+func (e *Briefing) failure(all, one int) string {
 	f := e.Failure
 	if f == nil {
 		return ""

@@ -13,15 +13,15 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// validator returns the evidence of a real target, the tag validator of the examples, with earlier
+// validator returns the briefing on a real target, the tag validator of the examples, with earlier
 // attempts on it.
-func validator(t testing.TB) *Evidence {
+func validator(t testing.TB) *Briefing {
 	t.Helper()
-	text, err := os.ReadFile("testdata/evidence/validator.json")
+	text, err := os.ReadFile("testdata/briefing/validator.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var e Evidence
+	var e Briefing
 	if err := json.Unmarshal(text, &e); err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ var injections = []string{
 }
 
 // withInjections puts the injections into every place that can hold something from outside.
-func withInjections(e *Evidence) *Evidence {
+func withInjections(e *Briefing) *Briefing {
 	all := strings.Join(injections, "\n") + "\n" + secret
 	top := make([]beagle.TopValue, 0, len(injections))
 	for _, s := range append(injections, secret) {
@@ -77,7 +77,7 @@ func withInjections(e *Evidence) *Evidence {
 	return e
 }
 
-func repair(e *Evidence) *Evidence {
+func repair(e *Briefing) *Briefing {
 	e.Kind = Repair
 	e.Failure = &Failure{
 		Reply: "I use a table.\n\n```go\nfunc isNormalizedASCIITag(tag string) bool {\n\treturn tabel[tag[0]]\n}\n" +
@@ -87,37 +87,37 @@ func repair(e *Evidence) *Evidence {
 	return e
 }
 
-var prompts = map[string]func(*Evidence) (*Evidence, Limits){
-	"improve": func(e *Evidence) (*Evidence, Limits) { return e, DefaultLimits() },
-	"redacted": func(e *Evidence) (*Evidence, Limits) {
+var prompts = map[string]func(*Briefing) (*Briefing, Limits){
+	"improve": func(e *Briefing) (*Briefing, Limits) { return e, DefaultLimits() },
+	"redacted": func(e *Briefing) (*Briefing, Limits) {
 		e.Redact = true
 		return e, DefaultLimits()
 	},
-	"repair-compiler": func(e *Evidence) (*Evidence, Limits) { return repair(e), DefaultLimits() },
-	"repair-counterexample": func(e *Evidence) (*Evidence, Limits) {
+	"repair-compiler": func(e *Briefing) (*Briefing, Limits) { return repair(e), DefaultLimits() },
+	"repair-counterexample": func(e *Briefing) (*Briefing, Limits) {
 		repair(e).Failure.Compiler = ""
 		e.Failure.Counterexample = e.Tried[1].Counterexample
 		return e, DefaultLimits()
 	},
-	"repair-unmatched": func(e *Evidence) (*Evidence, Limits) {
+	"repair-unmatched": func(e *Briefing) (*Briefing, Limits) {
 		repair(e).Failure.Compiler = ""
 		e.Failure.Unmatched = "the text to replace does not occur; the nearest is\n\tfor i := 1; i < len(tag); i++ {\n"
 		return e, DefaultLimits()
 	},
-	"crossover": func(e *Evidence) (*Evidence, Limits) {
+	"crossover": func(e *Briefing) (*Briefing, Limits) {
 		e.Kind, e.Mate, e.Good = Crossover, &e.Good[0], nil
 		return e, DefaultLimits()
 	},
-	"tight": func(e *Evidence) (*Evidence, Limits) {
+	"tight": func(e *Briefing) (*Briefing, Limits) {
 		l := DefaultLimits()
 		l.Total = len(systemText) + 4<<10
 		return e, l
 	},
-	"bare": func(e *Evidence) (*Evidence, Limits) {
-		return &Evidence{Kind: Improve, Target: e.Target, Parent: Version{Source: e.Parent.Source}}, DefaultLimits()
+	"bare": func(e *Briefing) (*Briefing, Limits) {
+		return &Briefing{Kind: Improve, Target: e.Target, Parent: Version{Source: e.Parent.Source}}, DefaultLimits()
 	},
-	"hostile": func(e *Evidence) (*Evidence, Limits) { return withInjections(e), DefaultLimits() },
-	"hostile-redacted": func(e *Evidence) (*Evidence, Limits) {
+	"hostile": func(e *Briefing) (*Briefing, Limits) { return withInjections(e), DefaultLimits() },
+	"hostile-redacted": func(e *Briefing) (*Briefing, Limits) {
 		withInjections(e).Redact = true
 		return e, DefaultLimits()
 	},
@@ -129,7 +129,7 @@ func TestPrompts(t *testing.T) {
 			e, l := make(validator(t))
 			p := Compose(e, l, 1)
 			if again := Compose(e, l, 1); again.User != p.User {
-				t.Error("two prompts of the same evidence differ")
+				t.Error("two prompts of the same briefing differ")
 			}
 			if n := len(p.System) + len(p.User); n > l.Total {
 				t.Errorf("%d bytes, the limit is %d", n, l.Total)
@@ -160,7 +160,7 @@ func golden(t *testing.T, file, got string) {
 // TestPartsAreBounded checks that every part keeps its limit, whatever the limit is, and says so if
 // it is not whole.
 func TestPartsAreBounded(t *testing.T) {
-	for _, make := range []func(*Evidence) *Evidence{func(e *Evidence) *Evidence { return e }, withInjections, repair} {
+	for _, make := range []func(*Briefing) *Briefing{func(e *Briefing) *Briefing { return e }, withInjections, repair} {
 		e := make(validator(t))
 		e.Mate = &e.Good[0]
 		l := DefaultLimits()
@@ -379,7 +379,7 @@ func TestFacts(t *testing.T) {
 		"func f(a []float64) (s float64) { for _, x := range a { s += x }; return s }":                                            "float",
 		"func f(a [][]int) (s int) { for _, r := range a { b := make([]int, len(r)); for i := range r { s += b[i] } } ; return }": "reuse",
 	} {
-		e := &Evidence{Parent: Version{Source: "package p\n" + src}}
+		e := &Briefing{Parent: Version{Source: "package p\n" + src}}
 		if got := e.Facts(); got[want] == 0 {
 			t.Errorf("%q is missing from %v in\n%s", want, got, src)
 		}
@@ -404,7 +404,7 @@ func TestSeedsDiffer(t *testing.T) {
 func TestLedger(t *testing.T) {
 	r := func(point, low, high float64) *beagle.Ratio { return &beagle.Ratio{Point: point, Low: low, High: high} }
 	x := &beagle.Counterexample{Go: `F("a_")`, Want: "returns true", Got: "returns false", Kind: "result"}
-	e := &Evidence{
+	e := &Briefing{
 		Ideas: []Attempt{
 			{Note: "Test eight bytes at once. It saves most.", Status: beagle.Equal, Ratio: r(1.9, 1.8, 2), Gain: r(1.5, 1.4, 1.6)},
 			{Note: "Unroll by two.", Status: beagle.Equal, Ratio: r(1.9, 1.7, 2.1), Gain: r(1.02, 0.9, 1.1)},
@@ -480,7 +480,7 @@ func TestLessonsFollowFacts(t *testing.T) {
 		t.Fatal(err)
 	}
 	taught := func(code string, f *beagle.Facets, kind string) (names []string) {
-		e := &Evidence{Target: &beagle.Target{Name: "F", Params: []beagle.Param{{Kind: kind}}}, Facets: f,
+		e := &Briefing{Target: &beagle.Target{Name: "F", Params: []beagle.Param{{Kind: kind}}}, Facets: f,
 			Parent: Version{Source: code}}
 		for _, l := range Match(lessons, e.facts(), 64<<10) {
 			names = append(names, l.Name)

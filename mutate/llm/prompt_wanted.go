@@ -15,14 +15,14 @@ type wish struct {
 
 // wanted names the idea that this call should bring. Calls of different seeds ask for different
 // ideas, the most promising first, so that concurrent calls do not bring the same.
-func (e *Evidence) wanted(seed uint64) string {
+func (e *Briefing) wanted(seed uint64) string {
 	all := e.wishes()
 	return all[seed%uint64(len(all))].text
 }
 
-// wishes returns the ideas that the evidence suggests, the most promising first: measurements come
+// wishes returns the ideas that the briefing suggests, the most promising first: measurements come
 // before the look of the code.
-func (e *Evidence) wishes() []wish {
+func (e *Briefing) wishes() []wish {
 	known := e.Facts()
 	var out []wish
 	add := func(when bool, gain float64, format string, args ...any) {
@@ -82,7 +82,7 @@ func (e *Evidence) wishes() []wish {
 }
 
 // hottest returns the line of the version to change that takes most time, and its share.
-func (e *Evidence) hottest() (line int, share float64) {
+func (e *Briefing) hottest() (line int, share float64) {
 	for l, s := range e.Parent.Profile {
 		if s > share || s == share && l < line {
 			line, share = l, s

@@ -26,6 +26,7 @@ func readComplaint(body []byte) complaint {
 	if json.Unmarshal(body, &outer) != nil {
 		return complaint{message: string(body)}
 	}
+	// The error is an object, a text, or the body itself.
 	var text string
 	inner := outer
 	if json.Unmarshal(outer["error"], &text) != nil {
@@ -40,6 +41,7 @@ func readComplaint(body []byte) complaint {
 		}
 		return s
 	}
+	// Take the first message that is there.
 	c := complaint{kind: get("type"), code: get("code"), param: get("param"), message: get("message")}
 	if c.message == "" {
 		c.message = text

@@ -14,9 +14,10 @@ import (
 )
 
 // All lists every rule, in the order of the catalogue and of `beagle explain`.
-var All = slices.Concat(written, GoFixes)
+var All = slices.Concat(ownRules, GoFixes)
 
-var written = []*mutate.Mutator{
+// ownRules lists the rules of this package; [GoFixes] takes the others from the Go team.
+var ownRules = []*mutate.Mutator{
 	// Bounds checks.
 	unsignedIndex,
 	blockConsume,

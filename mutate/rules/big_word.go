@@ -260,12 +260,12 @@ func (c bigCall) declare(big string) func(name string) string {
 	// kept.
 	if c.fresh {
 		head, call, set, also = "x, y", "new(big.Int)", "big.NewInt", "big.NewInt"
-		// Placeholders instead of formats: the text has percent signs of its own in its operators.
 		if double {
 			args = "x, y, new(big.Int)"
 		}
 	}
 	call += ".<op>(" + args + ")"
+	// Placeholders instead of formats: the text has percent signs of its own in its operators.
 	text := "// <name> is " + call + `, in one word where all fit.
 func <name>(` + head + ` *big.Int) ` + result + ` {
 	if x.IsInt64() && y.IsInt64() {

@@ -65,7 +65,7 @@ func elementEdits(p *mutate.Pass, d facts.Declaration, rest []ast.Stmt) []mutate
 	// As long as the name lives nothing may write elements of this type or replace the slice: the
 	// copy would not have noticed.
 	for _, s := range rest {
-		if !changesOthers(p, s, p.Var(ix.X)) || changesWhole(p, s) {
+		if !changesOnlyLocals(p, s, p.Var(ix.X)) || changesWhole(p, s) {
 			return nil
 		}
 	}
@@ -97,9 +97,9 @@ func elementEdits(p *mutate.Pass, d facts.Declaration, rest []ast.Stmt) []mutate
 	return edits
 }
 
-// changesOthers reports whether code changes nothing but local variables, elements of maps, which
-// no address reaches, and slices of the function's own, apart from one.
-func changesOthers(p *mutate.Pass, code ast.Node, elements *types.Var) bool {
+// changesOnlyLocals reports whether code changes nothing but local variables, elements of maps,
+// which no address reaches, and slices of the function's own, apart from one.
+func changesOnlyLocals(p *mutate.Pass, code ast.Node, elements *types.Var) bool {
 	owned := func(v *types.Var) bool { return v != elements && facts.Owns(p, v) }
 	return facts.ChangesOnly(p, code, func(l ast.Expr) bool {
 		ix, ok := ast.Unparen(l).(*ast.IndexExpr)
@@ -150,9 +150,12 @@ func inRegisters(t types.Type) bool {
 	if param, ok := types.Unalias(t).(*types.TypeParam); ok {
 		return !constrainedToLarge(param)
 	}
-	// A type without a known size can't be judged, and is left as it is.
-	if types.SizesFor("gc", "amd64").Sizeof(t) > word*most || mentionsTypeParam(t) {
-		return mentionsTypeParam(t) // unknown
+	// The size of a type that holds a type parameter is unknown: it counts as small, too.
+	if mentionsTypeParam(t) {
+		return true
+	}
+	if types.SizesFor("gc", "amd64").Sizeof(t) > word*most {
+		return false
 	}
 	switch t := t.Underlying().(type) {
 	case *types.Array:

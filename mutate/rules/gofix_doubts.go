@@ -109,6 +109,7 @@ func hidesOwnName(p *mutate.Pass, n ast.Node) bool {
 // was looked for. The analyzer asks for a test of the index only where one byte is looked for, and
 // takes i-1 for i+1.
 func cutsUnfound(p *mutate.Pass, n ast.Node) bool {
+	// Find the call that looks for the index, and the variable that holds it.
 	call, ok := p.Parent(n).(*ast.CallExpr)
 	if _, split := p.IsCall(call, "strings", "Split", "SplitN"); split {
 		return false
@@ -123,6 +124,7 @@ func cutsUnfound(p *mutate.Pass, n ast.Node) bool {
 	case *ast.ValueSpec:
 		index = p.Var(up.Names[0])
 	}
+	// Look for slices at the index. At i-1 the analyzer errs.
 	sliced := false
 	for _, id := range p.Uses(index, p.File) {
 		up := p.Parent(id)
@@ -136,6 +138,7 @@ func cutsUnfound(p *mutate.Pass, n ast.Node) bool {
 		_, cut := up.(*ast.SliceExpr)
 		sliced = sliced || cut
 	}
+	// A constant of one byte is safe.
 	sought := call.Args[1]
 	if from, ok := convertsTo(p, sought, "[]byte"); ok {
 		sought = from

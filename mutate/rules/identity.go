@@ -317,20 +317,11 @@ func lengthLimit(p *mutate.Pass) string {
 		}
 		for _, pair := range [][2]ast.Expr{{b.X, b.Y}, {b.Y, b.X}} {
 			n, ok := p.Int(pair[0])
-			if _, other := p.Int(pair[1]); !ok || other || n < 8 || n >= best || !countsSomething(p, pair[1]) {
+			if _, other := p.Int(pair[1]); !ok || other || n < 8 || n >= best || !isWideInteger(p, pair[1]) {
 				continue
 			}
 			best, text = n, p.Text(pair[0])
 		}
 	}
 	return text
-}
-
-// countsSomething separates lengths and counters from characters.
-func countsSomething(p *mutate.Pass, e ast.Expr) bool {
-	switch p.Basic(e) {
-	case types.Int, types.Uint, types.Int64, types.Uint64:
-		return true
-	}
-	return false
 }

@@ -220,7 +220,6 @@ func hasWords(t types.Type) bool {
 // loadWord reads the first eight bytes of text, a part of seq, as a word. It uses encoding/binary
 // for slices. For strings it uses a helper whose shifts the compiler turns into one load.
 func loadWord(p *mutate.Pass, at ast.Stmt, seq *types.Var, text string) (string, []mutate.Edit) {
-	// The compiler makes one load of it.
 	of := bytesText
 	if isStringVar(seq) {
 		of = stringText

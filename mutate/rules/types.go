@@ -19,6 +19,16 @@ func isInteger(t types.Type) bool {
 	return ok && b.Info()&types.IsInteger != 0
 }
 
+// isWideInteger reports whether an expression is of an integer type in which lengths and sums of
+// places do not wrap. Characters are of narrower types.
+func isWideInteger(p *mutate.Pass, e ast.Expr) bool {
+	switch p.Basic(e) {
+	case types.Int, types.Uint, types.Int64, types.Uint64:
+		return true
+	}
+	return false
+}
+
 // isNamed reports whether a type is that of a package and a name.
 func isNamed(t types.Type, pkg, name string) bool {
 	n, ok := types.Unalias(t).(*types.Named)

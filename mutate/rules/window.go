@@ -161,7 +161,7 @@ func neighbourOf(p *mutate.Pass, ix *ast.IndexExpr) (neighbour, bool) {
 		return neighbour{}, false
 	}
 	// Narrower types wrap around where the sum of the window would not.
-	if !wideIndex(p, ix.Index) || facts.Pointed(p, v) {
+	if !isWideInteger(p, ix.Index) || facts.Pointed(p, v) {
 		return neighbour{}, false
 	}
 	n := neighbour{ix: ix}
@@ -180,15 +180,6 @@ func neighbourOf(p *mutate.Pass, ix *ast.IndexExpr) (neighbour, bool) {
 		names++
 	}
 	return n, names > 0
-}
-
-// wideIndex reports whether an index is of a type in which sums of places do not wrap.
-func wideIndex(p *mutate.Pass, e ast.Expr) bool {
-	switch p.Basic(e) {
-	case types.Int, types.Uint, types.Int64, types.Uint64:
-		return true
-	}
-	return false
 }
 
 // placeOf splits an index into a place and the constant that is added to it.

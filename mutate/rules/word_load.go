@@ -95,9 +95,9 @@ func (w *word) ordered(at map[int64]int64) *word {
 		big = big && off == low-i
 	}
 	if !ok || !little && !big {
-		// The load starts at the lowest offset.
 		return nil
 	}
+	// The load starts at the lowest offset.
 	w.big, w.at = big, low
 	if big {
 		w.at = low - int64(w.size) + 1
@@ -153,7 +153,7 @@ func (w *word) sameBase(p *mutate.Pass, ix *ast.IndexExpr) bool {
 		return false
 	}
 	base := baseOf(p, ix.Index)
-	if base != nil && !wideIndex(p, ix.Index) {
+	if base != nil && !isWideInteger(p, ix.Index) {
 		return false // a sum may be a place in front
 	}
 	if w.seq == nil {

@@ -97,6 +97,7 @@ func avx2Slices(t string) bool {
 	}
 	rows, members, nibble := archsimd.LoadUint8x32Slice(tagRows[:]), archsimd.LoadUint8x32Slice(tagBits[:]),
 		archsimd.BroadcastUint8x32(15)
+	// Check 16 to 31 bytes by two registers that overlap.
 	if len(b) < 32 {
 		r, m, n := rows.GetLo(), members.GetLo(), nibble.GetLo()
 		if bad16(archsimd.LoadUint8x16Slice(b), r, m, n)|
@@ -107,6 +108,7 @@ func avx2Slices(t string) bool {
 		archsimd.ClearAVXUpperBits()
 		return true
 	}
+	// Check 32 bytes at a time, and the end by a register that overlaps.
 	for i := 0; i <= len(b)-32; i += 32 {
 		if bad32(archsimd.LoadUint8x32Slice(b[i:]), rows, members, nibble) != 0 {
 			archsimd.ClearAVXUpperBits()

@@ -99,6 +99,7 @@ var (
 
 // printCall measures a call of (pointer, length) that returns the length.
 func printCall(out io.Writer) {
+	// Measure calls in Go and of kernels at several places each, one Go call twice, and cgo.
 	b := letters(100)
 	var cs []contender
 	for _, f := range append(slices.Concat(goCalls, kernelCalls), callGo0) {
@@ -112,6 +113,7 @@ func printCall(out io.Writer) {
 	})
 	t := careful.measure(cs...)
 	runtime.KeepAlive(pad)
+	// Compare every kernel call with every Go call: the place of a loop alone moves its time.
 	again, cgo := len(cs)-2, len(cs)-1
 	var golang, kernel, ratios []float64
 	for i := range goCalls {

@@ -13,6 +13,7 @@ import (
 // printTags measures 4,096 different tags, which no branch predictor knows.
 func printTags(out io.Writer) {
 	tags := mixedTags()
+	// Measure a naive loop, a table in Go, the kernel, and the kernel for many tags at once.
 	t := careful.measure(
 		func(k int) (s int) {
 			for range k {
@@ -41,6 +42,7 @@ func printTags(out io.Writer) {
 			}
 			return s
 		})
+	// Print the time of one tag.
 	per := func(i int) float64 { return t.ns(i) / float64(len(tags)) }
 	fmt.Fprintf(out,
 		"\n# 4,096 mixed tags: nanoseconds per tag\nnaive loop %.2f   Go table %.2f   kernel %.2f (%.1fx naive, "+
@@ -64,6 +66,7 @@ func printCRC(out io.Writer) {
 			"hash/crc32)\n%8s %12s %22s %22s %22s\n", "bytes", "two passes", "one pass + Combine",
 		"one pass + Block", "crc.Pair")
 	for _, n := range []int{64, 256, 1 << 10, 8 << 10, 8191, 16 << 10, 64 << 10, 1 << 20} {
+		// Measure two passes, then one pass joined by Combine, by a Block, and by the kernel.
 		b := letters(n)
 		block := crc.NewBlock(int64(n))
 		kernel, two := crcPair(n)
@@ -82,6 +85,7 @@ func printCRC(out io.Writer) {
 			}
 			return int(sum ^ run)
 		}, kernel)
+		// Print each beside the two passes.
 		fmt.Fprintf(out, "%8d %12.1f", n, t.ns(0))
 		for i := 1; i < len(t); i++ {
 			fmt.Fprintf(out, " %14.1f (%.2fx)", t.ns(i), t.ratio(0, i))

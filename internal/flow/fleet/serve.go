@@ -52,6 +52,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, open func(Session) 
 
 // answer carries out a request.
 func answer(ctx context.Context, line []byte, says *sayer, open func(Session) Backend) (any, error) {
+	// Read the request. Both programs must speak the same protocol.
 	var r request
 	if err := json.Unmarshal(line, &r); err != nil {
 		return nil, fmt.Errorf("the request of beagle cannot be read: %w", err)
@@ -59,6 +60,7 @@ func answer(ctx context.Context, line []byte, says *sayer, open func(Session) Ba
 	if r.Protocol != protocol {
 		return nil, mismatch(r.Protocol)
 	}
+	// Open the backend, which reports to beagle.
 	s, err := store.Open(r.Home)
 	if err != nil {
 		return nil, err
@@ -69,6 +71,7 @@ func answer(ctx context.Context, line []byte, says *sayer, open func(Session) Ba
 		Process: r.Process,
 		Watch:   func(e flow.Event) { says.say(message{Event: &e}) },
 	})
+	// Do what the verb says.
 	switch r.Verb {
 	case start:
 		if r.Spec == nil {

@@ -55,8 +55,8 @@ func Run(e Engine, t Terms) (ended bool, err error) {
 	return true, l.end()
 }
 
-// end runs the last generations, which leave steps out of the finalists. So the version that
-// ships was settled, verified and logged like all others.
+// end runs the last generations, which leave steps out of the finalists. So the judge finds most
+// forms that it can choose from, and what it adds to them it evaluates and logs as the search does.
 func (l *loop) end() error {
 	l.trimming = true
 	for {
@@ -223,7 +223,7 @@ func (l *loop) tell(t Telling, again bool) error {
 }
 
 // catchUp takes the actions again that are not part of the search's state. It may
-// end in the midst of a generation: then begun is true.
+// end in the middle of a generation: then begun is true.
 func (l *loop) catchUp() (begun bool, err error) {
 	for l.Behind() && err == nil {
 		var x Action

@@ -75,6 +75,7 @@ func (e *engine) Await(most time.Duration, door bool) (loop.Wakeup, error) {
 		e.events.Receive(e.ctx, &h)
 		return e.heard(h)
 	}
+	// Wait in stretches. After each, look for guests at the door.
 	for {
 		if e.events.ReceiveAsync(&h) {
 			return e.heard(h)

@@ -55,7 +55,7 @@ func (d *Driver) follow(ctx context.Context, c client.Client, t Task) (*beagle.R
 			f.look(ctx)
 			return d.ended(t, err)
 		case err := <-away:
-			d.Watch.Warn(fmt.Sprintf("the server %s does not answer (%v); the run is followed when it does",
+			d.Watch.Warn(fmt.Sprintf("the server %s does not answer (%v); waiting for it",
 				d.Server.Address, err))
 		case <-poll.C:
 			f.pollers(ctx)

@@ -53,6 +53,7 @@ func (d *Driver) RolloutStatus(ctx context.Context, id string) (s fleet.RolloutS
 		return s, err
 	}
 	defer c.Close()
+	// Ask the server for the state, and whether a worker takes such workflows.
 	e, err := c.DescribeWorkflowExecution(ctx, rolloutPrefix+id, "")
 	if errors.As(err, new(*serviceerror.NotFound)) {
 		return fleet.RolloutStatus{State: "absent"}, nil
@@ -67,6 +68,7 @@ func (d *Driver) RolloutStatus(ctx context.Context, id string) (s fleet.RolloutS
 	if s.Waits {
 		return s, nil
 	}
+	// Ask the workflow itself, which a worker answers.
 	asked, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	var at pilot.Leg

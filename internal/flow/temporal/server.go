@@ -58,6 +58,7 @@ func transport() (*tls.Config, error) {
 	if ca == "" && cert == "" && os.Getenv(keyVariable) == "" && os.Getenv(tlsVariable) != "true" {
 		return nil, nil
 	}
+	// Take the authority that signs the server's certificate.
 	c := &tls.Config{MinVersion: tls.VersionTLS12}
 	if ca != "" {
 		text, err := os.ReadFile(ca)
@@ -75,6 +76,7 @@ func transport() (*tls.Config, error) {
 			}
 		}
 	}
+	// Take the certificate of this client.
 	if cert != "" {
 		pair, err := tls.LoadX509KeyPair(cert, key)
 		if err != nil {

@@ -70,7 +70,7 @@ func (w *waiter) wait(ctx context.Context, out any) error {
 		}
 		if !away {
 			away = true
-			w.warn(fmt.Sprintf("the server %s does not answer (%v); it is followed when it does", w.server, err))
+			w.warn(fmt.Sprintf("the server %s does not answer (%v); waiting for it", w.server, err))
 		}
 		select {
 		case <-time.After(lookEvery):

@@ -114,6 +114,7 @@ func (w *Worker) queues(own string) ([]queue, error) {
 	if machineKind == "" {
 		machineKind = flow.MachineKind(flow.ThisMachine(""))
 	}
+	// List a queue for each kind, with the tasks that it may do at once.
 	var out []queue
 	for _, k := range w.Kinds {
 		switch k {
@@ -138,6 +139,7 @@ func (w *Worker) queues(own string) ([]queue, error) {
 			Remedy: fmt.Sprintf("give some of %q, separated by commas", fleet.Kinds),
 		}
 	}
+	// Add the workflows of runs.
 	if slices.ContainsFunc(w.Kinds, func(k string) bool { return k != benchKind && k != rolloutQueue }) {
 		out = append(out, queue{name: runQueue, at: 1, workflows: true})
 	}

@@ -127,6 +127,7 @@ func (b *Backend) Profile(name string) (io.ReadCloser, error) {
 		return nil, err
 	}
 	defer root.Close()
+	// Open the file. An error names it as the agent does.
 	refuse := func(why string) error {
 		return &beagle.UsageError{
 			What:   fmt.Sprintf("profile %.200q: %s", name, why),
@@ -141,6 +142,7 @@ func (b *Backend) Profile(name string) (io.ReadCloser, error) {
 		}
 		return nil, refuse(err.Error())
 	}
+	// Refuse anything but a file of moderate size.
 	info, err := f.Stat()
 	switch {
 	case err != nil:
@@ -163,8 +165,8 @@ func (b *Backend) Describe(ctx context.Context, target string, tell mcp.Progress
 	if err != nil || !b.redact {
 		return d, v.error(err)
 	}
-	if d.Evidence != nil {
-		d.Evidence.Redact = true
+	if d.Briefing != nil {
+		d.Briefing.Redact = true
 	}
 	if d.Refused != nil {
 		d.Refused = v.usage(d.Refused)
@@ -398,6 +400,6 @@ func addsValue(r *beagle.Result) bool {
 			lines = append(lines, text)
 		}
 	}
-	e := llm.Evidence{Redact: true, Facets: &r.Corpus.Facets, Target: &beagle.Target{Source: had.String()}}
+	e := llm.Briefing{Redact: true, Facets: &r.Corpus.Facets, Target: &beagle.Target{Source: had.String()}}
 	return slices.ContainsFunc(append(lines, added.String(), has.String()), e.Leaks)
 }

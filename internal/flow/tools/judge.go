@@ -70,7 +70,7 @@ func (j *judge) with(ctx context.Context, target string, tell mcp.Progress, do f
 	return do()
 }
 
-// inUse is why the store cannot be had; nothing was read then.
+// inUse is the reason why the store cannot be opened; nothing was read then.
 type inUse struct{ error }
 
 func (e *inUse) Unwrap() error { return e.error }
@@ -122,7 +122,7 @@ func (j *judge) record(ctx context.Context) error {
 		j.close()
 		return err
 	}
-	j.ready, j.dir, j.done = true, d.Evidence.Target.Dir, map[string]*mcp.Evaluation{}
+	j.ready, j.dir, j.done = true, d.Briefing.Target.Dir, map[string]*mcp.Evaluation{}
 	j.seen = fingerprint(j.dir)
 	return nil
 }
@@ -159,7 +159,7 @@ func (j *judge) describe(ctx context.Context, target string, tell mcp.Progress) 
 		prepared = true
 		d, err := j.acts.Describe(ctx, j.run)
 		if err == nil {
-			out = &mcp.Description{Evidence: d.Evidence, InPlace: d.InPlace, Findings: d.Findings, Rewrites: d.Rewrites}
+			out = &mcp.Description{Briefing: d.Briefing, InPlace: d.InPlace, Findings: d.Findings, Rewrites: d.Rewrites}
 		}
 		return err
 	})

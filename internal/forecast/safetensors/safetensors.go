@@ -167,6 +167,7 @@ func (f *File) Floats(name string, shape ...int) ([]float32, error) {
 	if !ok {
 		return nil, fmt.Errorf("there is no tensor %q", name)
 	}
+	// Check the shape and the type.
 	want := make([]int64, len(shape))
 	for i, n := range shape {
 		want[i] = int64(n)
@@ -178,6 +179,7 @@ func (f *File) Floats(name string, shape ...int) ([]float32, error) {
 	if decode == nil {
 		return nil, fmt.Errorf("tensor %q is of type %s: F32, F16 and BF16 are read", name, t.Type)
 	}
+	// Read and decode a part at a time.
 	width := widths[t.Type]
 	out := make([]float32, 0, (t.Range[1]-t.Range[0])/width)
 	buffer := make([]byte, 1<<16)

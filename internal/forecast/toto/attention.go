@@ -105,6 +105,7 @@ func (a *attention) head(all, out []float32, g grid, l line, h int, scores []flo
 	for i := range l.n {
 		t := l.first + i*l.step
 		q := part(all[t*width:(t+1)*width], 0, h, a.KeyWidth)
+		// Score the tokens that it sees: all, or those until itself. Other groups do not count.
 		n := l.n
 		if !a.across {
 			n = i + 1
@@ -116,6 +117,7 @@ func (a *attention) head(all, out []float32, g grid, l line, h int, scores []flo
 				scores[j] = fit * dot(q, part(all[u*width:(u+1)*width], keys, shared, a.KeyWidth))
 			}
 		}
+		// Sum their values, weighed by the scores.
 		softmax(scores[:n])
 		sum := part(out[t*a.leave.in:(t+1)*a.leave.in], 0, h, a.ValueWidth)
 		for j, s := range scores[:n] {

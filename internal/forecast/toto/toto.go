@@ -50,6 +50,7 @@ func Open(name string) (*Model, error) {
 	} else if info.IsDir() {
 		weights = filepath.Join(name, "model.safetensors")
 	}
+	// Read the configuration beside the weights.
 	settings := filepath.Join(filepath.Dir(weights), "config.json")
 	text, err := os.ReadFile(settings)
 	if err != nil {
@@ -59,6 +60,7 @@ func Open(name string) (*Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", settings, err)
 	}
+	// Read the weights.
 	f, err := os.Open(weights)
 	if err != nil {
 		return nil, err

@@ -183,11 +183,13 @@ func errorField(r reflect.Value) int {
 
 // spoiled returns what stands in an answer's place.
 func spoiled(e *entry, kind faultKind) []*entry {
+	// Begin with an empty answer.
 	bad := *e
 	r := reflect.New(reflect.TypeOf(e.result).Elem()).Elem()
 	bad.result = r.Addr().Interface()
 	was := reflect.ValueOf(e.result).Elem()
 	fail := func(err error) { r.Field(errorField(r)).Set(reflect.ValueOf(&err).Elem()) }
+	// Fill it in by the kind. Two kinds take two answers in its place.
 	switch kind {
 	case fails:
 		fail(rt.ErrMadeUp)
@@ -266,6 +268,7 @@ func answer[A, R any](t *Tape, method string, a *A, r *R) {
 		t.broken = "the original calls it on and on"
 		panic(unlike{})
 	}
+	// Write the call down.
 	e := &entry{method: method, args: brief("%+v", *a)}
 	var err error
 	if e.before, err = before(method, a); err != nil {
@@ -273,6 +276,7 @@ func answer[A, R any](t *Tape, method string, a *A, r *R) {
 	}
 	t.entries = append(t.entries, e)
 	e.ended.end = returned
+	// Answer as the script does, or as one that is used up.
 	if s := t.next(method); s != nil {
 		e.ended = s.ended
 		*r = *rt.Clone(s.result.(*R))
@@ -285,6 +289,7 @@ func answer[A, R any](t *Tape, method string, a *A, r *R) {
 	} else {
 		exhausted(method, reflect.ValueOf(r).Elem())
 	}
+	// Write the answer down.
 	e.result = rt.Clone(r)
 	shareInterfaces(e.result.(*R), r)
 	t.endAs(e)

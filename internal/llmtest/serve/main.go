@@ -42,6 +42,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
+	// Make the server, with a script or a directory of recordings.
 	s := &llmtest.Server{
 		Models: strings.Split(*models, ","),
 		Key:    *key,
@@ -59,6 +60,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	// Serve until the context ends, and print what happened.
 	if err := s.Start(*listen); err != nil {
 		return err
 	}

@@ -91,7 +91,7 @@ func (a *activation) branch(s *state, in *ssa.If) {
 	yes, no := s, s.fork()
 	a.assume(yes, c)
 	a.assume(no, a.m.Pool.Not(c))
-	// Who observes wants to know of each side of the program's own decisions.
+	// An observer gets each side of the program's own decisions.
 	if a.m.observe && !c.IsConst() && (a.m.depth == 1 || in.Parent().Pkg == a.m.prog.pkg) {
 		for _, side := range []*state{yes, no} {
 			when := a.m.Pool.Bool(false)

@@ -118,7 +118,7 @@ func (s *Solver) Ask(ctx context.Context, query string, vars []string, l Limits)
 	var out, complaint bytes.Buffer
 	c.Stdout, c.Stderr = &out, &complaint
 	err := c.Run()
-	// Any end without an answer is no answer, and no error.
+	// A solver that ends without an answer is no error.
 	a := Answer{Status: Unknown}
 	if c.ProcessState != nil {
 		a.Spent = c.ProcessState.UserTime() + c.ProcessState.SystemTime()

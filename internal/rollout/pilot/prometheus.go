@@ -79,6 +79,7 @@ func (g *Guards) Check() error {
 func (g *Guards) Ask(ctx context.Context) (hold, end string) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
+	// Hold for an alert.
 	name, err := g.firing(ctx)
 	switch {
 	case err != nil:
@@ -88,6 +89,7 @@ func (g *Guards) Ask(ctx context.Context) (hold, end string) {
 	default:
 		hold = g.rules(ctx)
 	}
+	// Hold or end for a guardrail.
 	for _, r := range g.Guardrails {
 		v, err := g.Figure(ctx, &r)
 		why := ""
@@ -178,6 +180,7 @@ func (g *Guards) rules(ctx context.Context) string {
 	if err := g.get(ctx, "/api/v1/rules", url.Values{"type": {"alert"}}, &data); err != nil {
 		return "the rules cannot be read: " + err.Error()
 	}
+	// A firing alert is the fault, and otherwise a rule that cannot be computed.
 	found := map[string]bool{}
 	why := ""
 	for _, group := range data.Groups {
@@ -194,6 +197,7 @@ func (g *Guards) rules(ctx context.Context) string {
 			}
 		}
 	}
+	// An alert that the server does not know could never fire.
 	for _, name := range g.Rules {
 		if !found[name] {
 			return fmt.Sprintf("the server has no alert %s: load its rule file there", name)
@@ -240,6 +244,7 @@ func (g *Guards) value(ctx context.Context, query string) (float64, error) {
 		Type   string          `json:"resultType"`
 		Result json.RawMessage `json:"result"`
 	}
+	// Ask for the value now, or at the given time.
 	ask := url.Values{"query": {query}}
 	if !g.At.IsZero() {
 		ask.Set("time", g.At.UTC().Format(time.RFC3339))
@@ -247,6 +252,7 @@ func (g *Guards) value(ctx context.Context, query string) (float64, error) {
 	if err := g.get(ctx, "/api/v1/query", ask, &data); err != nil {
 		return 0, err
 	}
+	// Take the only point, of a vector or a scalar.
 	var point [2]any
 	switch data.Type {
 	case "vector":
@@ -270,6 +276,7 @@ func (g *Guards) value(ctx context.Context, query string) (float64, error) {
 	default:
 		return 0, fmt.Errorf("the query gives a %s, not one value", data.Type)
 	}
+	// Read the number.
 	text, _ := point[1].(string)
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {

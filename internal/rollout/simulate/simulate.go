@@ -218,12 +218,14 @@ func (w *world) slice(p *process, arm rollout.Arm, factor, n float64) rollout.Sl
 		truth = w.truth
 		truth.Function += w.drift
 	}
+	// Draw the requests, and what they cost.
 	load := w.load()
 	factor *= (0.7 + 0.3*load) * max(0.1, 1+w.errors[arm])
 	requests := max(1, w.poisson(n*perSlice*load))
 	ofTruth := functionShare*(truth.Function+truth.onClass()) + truth.Service
 	cpu := requests * requestNanos * factor * (1 + ofTruth + w.luck[arm] + p.luck[arm])
 	c := rollout.Counts{Requests: requests, CPUNanos: cpu, Calls: requests * callsEach}
+	// Measure the function by a clock or by samples, if it can be measured.
 	switch {
 	case w.Clock:
 		w.clock(&c, arm, truth, factor)
@@ -231,11 +233,13 @@ func (w *world) slice(p *process, arm rollout.Arm, factor, n float64) rollout.Sl
 		ofFunction := requests * requestNanos * factor * functionShare * (1 + truth.Function)
 		c.FunctionNanos = w.poisson(ofFunction/sampleNanos) * sampleNanos
 	}
+	// Add errors and slow requests, collection, and memory.
 	w.rare(p, &c, truth, load)
 	c.GCNanos = cpu * clamp(gcShare+truth.GC+0.03/math.Sqrt(n)*w.rng.NormFloat64())
 	c.AllocBytes = requests * 4000 * (1 + truth.Alloc) * (1 + 0.05/math.Sqrt(n)*w.rng.NormFloat64())
 	c.HeapBytes = 100e6 * (1 + 0.02*p.noise)
 	c.HeapGrowth = c.HeapBytes * (truth.Leak + 0.01/math.Sqrt(n)*w.rng.NormFloat64())
+	// Let the time pass, and draw whether a request panics.
 	start := p.now
 	p.now = p.now.Add(time.Duration(n) * sliceTime)
 	s := rollout.Slice{Arm: arm, Pod: p.name, Build: "b1", Start: start, End: p.now, Counts: c}

@@ -52,6 +52,7 @@ func Derive(text []byte) (*Guardrails, error) {
 	if len(text) > maxText {
 		return nil, fmt.Errorf("the file has %d bytes, more than %d", len(text), maxText)
 	}
+	// Read all documents.
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	var all []document
 	for {
@@ -66,12 +67,14 @@ func Derive(text []byte) (*Guardrails, error) {
 		all = append(all, doc)
 	}
 	out := &Guardrails{Alerts: map[string]string{}}
+	// Collect the indicators, which other documents refer to by name.
 	indicators := map[string]indicator{}
 	for _, doc := range all {
 		if doc.Kind == "SLI" {
 			indicators[doc.Metadata.Name] = doc.Spec.indicator
 		}
 	}
+	// Derive the guardrails and alerts of each.
 	for i, doc := range all {
 		if err := out.add(&doc, indicators); err != nil {
 			return nil, fmt.Errorf("document %d: %w", i+1, err)

@@ -58,6 +58,7 @@ func Open(s *store.Store, service string, length time.Duration, c watch.Config, 
 	if err := os.MkdirAll(a.dir, 0o755); err != nil {
 		return nil, err
 	}
+	// Read the state that a former process kept.
 	a.state = state{Read: map[string]time.Time{}, Known: map[string]time.Time{}, Won: map[string]Won{}}
 	text, err := os.ReadFile(a.path("state.json"))
 	if err == nil {
@@ -67,6 +68,7 @@ func Open(s *store.Store, service string, length time.Duration, c watch.Config, 
 		return nil, fmt.Errorf("%s: %w", a.path("state.json"), err)
 	}
 	a.Watch.Known = a.state.Known
+	// Windows of one service have one length.
 	if was := a.state.Length; was != 0 && was != length {
 		return nil, &beagle.UsageError{
 			What:   fmt.Sprintf("the windows of %s are %s long, not %s", service, was, length),
@@ -74,6 +76,7 @@ func Open(s *store.Store, service string, length time.Duration, c watch.Config, 
 		}
 	}
 	a.state.Length = length
+	// Give the watch the windows that were looked at.
 	windows, err := a.last(a.Watch.Config.Keep)
 	if err != nil {
 		return nil, err
@@ -135,6 +138,7 @@ func (a *Archive) Judge(now time.Time, o Options) (*Judged, error) {
 		return nil, err
 	}
 	out := &Judged{}
+	// Look at each window once, and keep its findings.
 	for _, w := range windows {
 		if !w.End.After(a.state.Judged) {
 			continue

@@ -26,6 +26,7 @@ func Facets(data []byte) (map[string][]float64, error) {
 		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
 			continue
 		}
+		// Read a call, which counts once if it says no weight.
 		call := struct {
 			Args   any     `json:"args"`
 			Weight float64 `json:"weight"`
@@ -33,6 +34,7 @@ func Facets(data []byte) (map[string][]float64, error) {
 		if err := json.Unmarshal(lines.Bytes(), &call); err != nil {
 			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
+		// Name its arguments. A plain list has none, so their places are their names.
 		args, list := call.Args.(map[string]any)
 		if !list {
 			args = map[string]any{}
@@ -41,6 +43,7 @@ func Facets(data []byte) (map[string][]float64, error) {
 				args["arg"+strconv.Itoa(i)] = v
 			}
 		}
+		// Count each by its size.
 		for name, v := range args {
 			if out[name] == nil {
 				out[name] = make([]float64, sizes)

@@ -71,9 +71,9 @@ type Bus interface {
 	Read(ctx context.Context, after map[int32]int64, take func(Message) error) error
 	// Done says that messages up to the places are no longer needed.
 	Done(ctx context.Context, read map[int32]int64) error
-	// Fill reports how much waits that is not done.
+	// Fill reports how much waits for Done.
 	Fill(ctx context.Context) (Fill, error)
-	// Moves counts the times that a reading could not continue right after the last message.
+	// Moves counts the readings that could not continue after the last message.
 	Moves() Moves
 	Close() error
 }

@@ -193,8 +193,8 @@ func (r *kafkaReading) part(ctx context.Context, partition int32) error {
 	return errAgain
 }
 
-// parting returns an offset at or before the first message that is not of the log that was read up
-// to a place, and as near to it as the broker can say.
+// parting returns the last offset that surely belongs to the log that was read; the true one may be
+// later.
 //
 // The broker knows where the leader's epoch ended under which the last message was written: what
 // was lost is after that. A broker restored from a copy may count epochs anew, so what was

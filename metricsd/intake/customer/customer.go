@@ -8,8 +8,8 @@
 //
 // The second line has the digest of a key instead of the key, so that the file need not hold what
 // opens the door. A customer may have several keys, to change from one to the next. The customer
-// default is the one that there is without customers: who gives it a key keeps what was counted
-// before.
+// default is the one that there is without customers: a file that gives it a key keeps what was
+// counted before.
 //
 // Keys are kept as digests only. Nothing that this package returns holds a key, and neither does an
 // error: a [Fingerprint] names one.

@@ -186,6 +186,7 @@ func (b *build) measure(links, rounds int) (map[string]rules.Measurement, error)
 	if err := b.put("main.go", main); err != nil {
 		return nil, err
 	}
+	// Run each link, and collect the ratios of its cases.
 	ratios, whys := map[string][]float64{}, map[string]string{}
 	for seed := range links {
 		paces, err := b.link(seed + 1)
@@ -200,6 +201,7 @@ func (b *build) measure(links, rounds int) (map[string]rules.Measurement, error)
 			ratios[p.Name] = append(ratios[p.Name], p.Ratio)
 		}
 	}
+	// A rule has a measurement if every link gave one, and otherwise the reason.
 	out := map[string]rules.Measurement{}
 	for name, why := range whys {
 		out[name] = rules.Measurement{Why: why, Case: b.cases[name]}

@@ -62,6 +62,7 @@ func run(o options) error {
 			Remedy: "say -links=3 or more",
 		}
 	}
+	// Begin with the table of this toolchain, if only some rules are measured.
 	file := filepath.Join(o.dir, "measured", runtime.Version()+"-"+runtime.GOARCH+".json")
 	table := &rules.Table{Go: runtime.Version(), Arch: runtime.GOARCH, Rules: map[string]rules.Measurement{}}
 	if old, err := os.ReadFile(file); err == nil && len(o.only) > 0 {
@@ -70,6 +71,7 @@ func run(o options) error {
 		}
 	}
 	table.Links, table.Rounds = o.links, o.rounds
+	// Put the cases of the rules into one program.
 	b, err := newBuild(o.dir)
 	if err != nil {
 		return err
@@ -85,6 +87,7 @@ func run(o options) error {
 			table.Rules[m.Name] = rules.Measurement{Why: why}
 		}
 	}
+	// Measure them, and write the table.
 	found, err := b.measure(o.links, o.rounds)
 	if err != nil {
 		return err

@@ -38,6 +38,7 @@ func (p *pkg) assembled(dir string) (int, error) {
 }
 
 func (p *pkg) compare(binary, arch string) (int, error) {
+	// Read the program's symbols and its code.
 	f, err := elf.Open(binary)
 	if err != nil {
 		return 0, err
@@ -52,6 +53,7 @@ func (p *pkg) compare(binary, arch string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	// Look each kernel up, and compare its bytes with those of LLVM.
 	n := 0
 	for _, fam := range p.families {
 		for _, k := range fam.tiers[arch] {

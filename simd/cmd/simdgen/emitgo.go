@@ -13,6 +13,7 @@ const maxChunk = 256 << 10
 
 // render makes all files of the package.
 func (p *pkg) render(dir string) ([]output, error) {
+	// Write the files that all architectures share.
 	asm := "!purego && (" + strings.Join(p.arches, " || ") + ")"
 	none := "purego || !(" + strings.Join(p.arches, " || ") + ")"
 	sources := map[string]string{
@@ -24,11 +25,13 @@ func (p *pkg) render(dir string) ([]output, error) {
 				"func raceRead(unsafe.Pointer, int)  {}\nfunc raceWrite(unsafe.Pointer, int) {}\n", p.name),
 		"zkernels_test.go": p.header("") + p.tests(),
 	}
+	// Write those of each architecture. Measured thresholds stay as they are.
 	for _, arch := range p.arches {
 		sources["zkernels_"+arch+".go"] = p.header("!purego") + p.declarations(arch)
 		name := "ztune_" + arch + ".go"
 		sources[name] = p.tuneFile(readTune(filepath.Join(dir, name)))
 	}
+	// Format the Go files, and add the assembly.
 	var out []output
 	for _, name := range sortedKeys(sources) {
 		data, err := format.Source([]byte(sources[name]))

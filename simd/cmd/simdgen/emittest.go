@@ -10,6 +10,7 @@ import (
 func (p *pkg) tests() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "package %s\n\nimport (\n\t\"testing\"\n\n\t\"%s/simdtest\"\n)\n", p.name, simdPath)
+	// List the kernels.
 	fmt.Fprintf(&b,
 		"\n// kernelTests is what simdtest runs against every tier of this machine.\n"+
 			"var kernelTests = []simdtest.Kernel{\n")
@@ -19,6 +20,7 @@ func (p *pkg) tests() string {
 		}
 	}
 	b.WriteString("}\n\nfunc setTier(l uint8) uint8 {\n\told := tier\n\ttier = tierOf(l)\n\treturn uint8(old)\n}\n")
+	// Set the tier by its number. Other packages than simd import its type.
 	level := "simd.Level"
 	if p.path == simdPath {
 		level = "Level"
@@ -28,6 +30,7 @@ func (p *pkg) tests() string {
 		b.WriteString(s)
 	}
 	fmt.Fprintf(&b, "\nfunc tierOf(l uint8) %s { return %s(l) }\n", level, level)
+	// Write the tests of all kernels, and then what each kernel needs.
 	b.WriteString("\nfunc TestKernels(t *testing.T) { simdtest.Check(t, setTier, kernelTests) }\n")
 	b.WriteString("\nfunc TestKernelsGuarded(t *testing.T) { simdtest.CheckGuarded(t, setTier, kernelTests) }\n")
 	b.WriteString("\nfunc TestTuneKernels(t *testing.T) { simdtest.Tune(t, setTier, kernelTests) }\n")
@@ -60,6 +63,7 @@ func title(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 func runner(b *strings.Builder, f *family) {
 	_, _, call := f.natural()
 	fmt.Fprintf(b, "\nfunc run%s(in *simdtest.Input) {\n", title(f.name))
+	// Draw the arguments. The fallback gets slices of its own to write to.
 	want := call
 	for _, a := range f.args {
 		switch {
@@ -76,6 +80,7 @@ func runner(b *strings.Builder, f *family) {
 			}
 		}
 	}
+	// Call both, and compare the results.
 	if len(f.rets) == 0 {
 		fmt.Fprintf(b, "%s(%s)\n%sGo(%s)\n", f.name, call, f.name, want)
 	} else {
@@ -86,6 +91,7 @@ func runner(b *strings.Builder, f *family) {
 			fmt.Fprintf(b, "simdtest.Equal(in, %s, %s)\n", got[i], ref[i])
 		}
 	}
+	// Compare what they wrote.
 	for _, a := range f.args {
 		if a.write {
 			fmt.Fprintf(b, "simdtest.EqualSlices(in, %s, %sWant)\n", a.name, a.name)

@@ -81,6 +81,7 @@ func prepare(o options, store *config.SQL) error {
 func configuration(o options, store *config.SQL) (*config.Config, error) {
 	const home = "127.0.0.1"
 	frontend := fmt.Sprintf("%s:%d", o.ip, o.port)
+	// Give each service its ports, the same after a restart.
 	free, err := keptPorts(o.db+".ports", 8)
 	if err != nil {
 		return nil, err
@@ -114,6 +115,7 @@ func configuration(o options, store *config.SQL) (*config.Config, error) {
 		}},
 		PublicClient: config.PublicClient{HostPort: frontend},
 	}
+	// Only the frontend listens at the given address.
 	front := c.Services["frontend"]
 	front.RPC.BindOnLocalHost, front.RPC.BindOnIP = false, o.ip
 	c.Services["frontend"] = front

@@ -17,7 +17,7 @@ import (
 //
 // Leaks compares values, however the code spells them: 4096, 4_096, 0x1000 and 1<<12 are one. It
 // finds a text in joined parts, as its bytes in a row, and packed into numbers.
-func (e *Evidence) Leaks(source string) bool {
+func (e *Briefing) Leaks(source string) bool {
 	if !e.Redact || e.Facets == nil {
 		return false
 	}

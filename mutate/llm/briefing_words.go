@@ -11,7 +11,7 @@ import (
 // texts of runs. A test collects them from the packages that write such messages. A missing word
 // has one effect only: redacted prompts withhold it.
 //
-//go:embed evidence_words.txt
+//go:embed briefing_words.txt
 var vocabularyText string
 
 // compilerVocabulary holds the most frequent words of type checkers and compilers, and the words

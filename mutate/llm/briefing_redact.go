@@ -44,7 +44,7 @@ func newRedactor(t *beagle.Target, shown ...string) *redactor {
 }
 
 // redactor returns the redactor for the captured parts of a prompt.
-func (e *Evidence) redactor() *redactor {
+func (e *Briefing) redactor() *redactor {
 	if !e.Redact {
 		return nil
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// captured returns evidence with a captured text in every place that can hold one: quoted and bare,
-// in values, panics, errors, reasons and steps.
-func captured(t testing.TB, kind Kind, text string) *Evidence {
+// captured returns a briefing with a captured text in every place that can hold one: quoted and
+// bare, in values, panics, errors, reasons and steps.
+func captured(t testing.TB, kind Kind, text string) *Briefing {
 	e := validator(t)
 	e.Kind, e.Redact, e.Lessons = kind, true, nil
 	e.Facets.Params[0].Top = []beagle.TopValue{{Value: fmt.Sprintf("%q", text), Share: 0.5}, {Value: text, Share: 0.3}}
@@ -117,7 +117,7 @@ func TestLeaksCompareValues(t *testing.T) {
 		`"secret"`:                {`s == "secret"`, "s == `secret`", `s == "sec"+"ret"`, `s == "\x73ecret"`, `s[:3] == "sec" && s[3:] == "ret"`, `s[0] == 's' && s[1] == 'e' && s[2] == 'c' && s[3] == 'r' && s[4] == 'e' && s[5] == 't'`, `string([]byte{115, 101, 99, 114, 101, 116}) == s`, "load(s) == 0x746572636573", "load(s) == 0x736563726574"},
 		`[]string{"a", "secret"}`: {`s == "secret"`},
 	} {
-		e := &Evidence{Redact: true, Target: &beagle.Target{
+		e := &Briefing{Redact: true, Target: &beagle.Target{
 			Source: "package p\n\nfunc F(s string, n int) bool { return s == \"other\" && n == 512 }\n",
 		}}
 		e.Facets = &beagle.Facets{Params: []beagle.ParamFacet{{Top: []beagle.TopValue{{Value: value}}}}}
@@ -140,7 +140,7 @@ func FuzzLeaks(f *testing.F) {
 	f.Add("package p\n\nvar x = 1 << 63 << 63 << 63 / 0 % 0.5 &^ 1e999999")
 	f.Add("package p\n\nvar x = 1e99999 * 1e99999 + '\\xff' - `a`")
 	f.Fuzz(func(t *testing.T, source string) {
-		e := &Evidence{Redact: true, Facets: &beagle.Facets{
+		e := &Briefing{Redact: true, Facets: &beagle.Facets{
 			Params: []beagle.ParamFacet{{Top: []beagle.TopValue{{Value: "4096"}}}},
 		}}
 		e.Leaks(source)

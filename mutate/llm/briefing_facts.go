@@ -16,14 +16,14 @@ import (
 // to 1. Lessons match these facts. They come from the compiler's account ("bounds-check"), the
 // inputs ("ascii", "sorted"), the profile, and the shape of the code ("table", "recursion"). They
 // are hints, because Facts reads the code without types.
-func (e *Evidence) Facts() map[string]float64 {
+func (e *Briefing) Facts() map[string]float64 {
 	out := e.facts()
 	maps.DeleteFunc(out, func(_ string, weight float64) bool { return weight <= 0 })
 	return out
 }
 
 // facts returns Facts, and with a negative weight the facts that the inputs refute.
-func (e *Evidence) facts() facts {
+func (e *Briefing) facts() facts {
 	out := facts{}
 	out.fromCompiler(&e.Parent)
 	out.fromInputs(e.Target, e.Facets)
@@ -38,7 +38,7 @@ func (e *Evidence) facts() facts {
 	return out
 }
 
-// FactNames lists the facts that [Evidence.Facts] knows; a lesson may match these only.
+// FactNames lists the facts that [Briefing.Facts] knows; a lesson may match these only.
 var FactNames = []string{
 	"accumulate", "alloc", "append", "ascii", "bounds-check", "branch", "byte-predicate", "closure", "concat",
 	"convert", "crc", "defer",

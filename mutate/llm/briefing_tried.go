@@ -10,7 +10,7 @@ import (
 
 // triedInWords returns the ledger of attempts: every idea of a model in a line, with its outcome;
 // the rules by name; and each pattern of rejections once, with its counterexample.
-func (e *Evidence) triedInWords(limit int) string {
+func (e *Briefing) triedInWords(limit int) string {
 	hide := e.redactor()
 	var out []string
 	add := func(title string, lines []string) {

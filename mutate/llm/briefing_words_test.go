@@ -62,7 +62,7 @@ func addWords(words map[string]bool, lit string) {
 func TestVocabulary(t *testing.T) {
 	words := messageWords(t)
 	if *update {
-		if err := os.WriteFile("evidence_words.txt", []byte(strings.Join(words, "\n")+"\n"), 0o644); err != nil {
+		if err := os.WriteFile("briefing_words.txt", []byte(strings.Join(words, "\n")+"\n"), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return

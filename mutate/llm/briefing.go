@@ -12,13 +12,13 @@ const (
 	Follow    Kind = "follow"    // the next turn of a conversation: what follows from the verdict on the last reply
 )
 
-// Evidence is all that a prompt says of a target: plain data that the caller fills in. Every field
-// but Kind, Target and Parent may be empty; the prompt then leaves its part out.
+// A Briefing is all that a prompt says of a target: plain data that the caller fills in. Every
+// field but Kind, Target and Parent may be empty; the prompt then leaves its part out.
 //
 // Some of it was captured, or written by others: values, errors, counterexamples, comments,
 // replies. The prompt quotes and fences these as data and bounds their size. With Redact it reduces
 // them to their shapes.
-type Evidence struct {
+type Briefing struct {
 	Kind   Kind           `json:"kind"`
 	Redact bool           `json:"redact"` // shows shapes in place of all captured values
 	Target *beagle.Target `json:"target"`

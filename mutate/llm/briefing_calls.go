@@ -57,7 +57,7 @@ type Length struct {
 }
 
 // calls shows the samples and distributions. Redaction reduces each value to its shape.
-func (e *Evidence) calls(limit int) string {
+func (e *Briefing) calls(limit int) string {
 	c := e.Calls
 	if c == nil {
 		return ""
