@@ -6,6 +6,6 @@ import "sort"
 // built on them, are compiled again for each type of elements, and each run on a new machine waits
 // for the compiler of this package.
 
-func sortInts(list []int) { sort.Sort(sort.IntSlice(list)) }
+func sortInts(list []int) { sort.IntSlice(list).Sort() }
 
-func sortTexts(list []string) { sort.Sort(sort.StringSlice(list)) }
+func sortTexts(list []string) { sort.StringSlice(list).Sort() }
