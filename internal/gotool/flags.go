@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Flag returns the value that GOFLAGS gives to a flag of the go command, or "". The last one counts,
-// as for the go command.
+// Flag returns the value that GOFLAGS gives to a flag of the go command, or "". As for the go
+// command, the last one counts.
 func (t *Toolchain) Flag(name string) (value string, err error) {
 	fields, err := splitQuoted(t.GOFLAGS)
 	for _, f := range fields {
