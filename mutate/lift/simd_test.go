@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -92,6 +93,26 @@ func Check(b []byte) uint32 {
 		}
 		if some != (allowed != nil) {
 			t.Errorf("with %q a function of %s is found: %v", allowed, crcPath, some)
+		}
+	}
+}
+
+// TestWays splits terms by the library that they need, and leaves out detours over a module.
+func TestWays(t *testing.T) {
+	standard, cheap := &term{price: 4}, &term{price: 4, module: true}
+	detour := &term{price: 9, module: true}
+	for name, c := range map[string]struct {
+		right [][]*term
+		want  [][][]*term
+	}{
+		"one of each":     {[][]*term{{cheap, standard}}, [][][]*term{{{standard}}, {{cheap}}}},
+		"a module alone":  {[][]*term{{detour}}, [][][]*term{{{detour}}}},
+		"a detour":        {[][]*term{{detour, standard}}, [][][]*term{{{standard}}}},
+		"one of two each": {[][]*term{{detour, standard}, {cheap}}, [][][]*term{{{standard}, {cheap}}}},
+		"no module":       {[][]*term{{standard}, {standard}}, [][][]*term{{{standard}, {standard}}}},
+	} {
+		if got := ways(c.right); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
 }

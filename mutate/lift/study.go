@@ -3,6 +3,7 @@ package lift
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -316,16 +317,21 @@ func (s *Study) answer(q *question, l *limits) answered {
 
 // ways splits the terms of each output: into those of the standard library, where each output has
 // one, and those of modules, where some output has one. The measurement then decides between the
-// two.
+// two. A term of a module that is dearer by estimate than one of the standard library is no way of
+// its own: nearly all values can be had by a detour over some function.
 func ways(right [][]*term) (out [][][]*term) {
 	standard, modules := make([][]*term, len(right)), make([][]*term, len(right))
 	whole, some := true, false
 	for k, ts := range right {
+		cheapest := math.MaxInt
 		for _, t := range ts {
-			if t.module {
+			if !t.module {
+				standard[k], cheapest = append(standard[k], t), min(cheapest, t.price)
+			}
+		}
+		for _, t := range ts {
+			if t.module && t.price <= cheapest {
 				modules[k] = append(modules[k], t)
-			} else {
-				standard[k] = append(standard[k], t)
 			}
 		}
 		whole, some = whole && len(standard[k]) > 0, some || len(modules[k]) > 0
