@@ -22,7 +22,7 @@ func ScanBlanks(s string, ok bool) (rest string, _ bool) {
 	return s[n:], ok && 0 < n && n < 64
 }
 
-// ScanDigits reads a decimal number of at most so many digits.
+// ScanDigits reads a decimal number of at most the given number of digits.
 func ScanDigits(s string, most int, ok bool) (n uint64, rest string, _ bool) {
 	i := 0
 	for i < len(s) && i <= most && '0' <= s[i] && s[i] <= '9' {
@@ -33,7 +33,7 @@ func ScanDigits(s string, most int, ok bool) (n uint64, rest string, _ bool) {
 	return n, s[i:], ok && 0 < i && i <= most && ends
 }
 
-// ScanInt reads a decimal number of at most so many digits, which may have a minus sign.
+// ScanInt reads a decimal number, perhaps a negative one, of at most the given number of digits.
 func ScanInt(s string, most int, ok bool) (n int64, rest string, _ bool) {
 	minus := len(s) > 0 && s[0] == '-'
 	if minus {
@@ -47,7 +47,7 @@ func ScanInt(s string, most int, ok bool) (n int64, rest string, _ bool) {
 	return n, rest, ok
 }
 
-// ScanHex reads a hexadecimal number of at most so many digits.
+// ScanHex reads a hexadecimal number of at most the given number of digits.
 func ScanHex(s string, most int, ok bool) (n uint64, rest string, _ bool) {
 	i := 0
 	for i < len(s) && i <= most {

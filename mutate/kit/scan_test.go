@@ -9,7 +9,7 @@ import (
 	"github.com/beagle-go/beagle/mutate/kit"
 )
 
-// Where a function of the kit reads something, Sscanf reads the same, and leaves the same rest.
+// TestScan checks that Sscanf reads what a function of the kit reads, and leaves the same rest.
 func TestScan(t *testing.T) {
 	taken := map[string]int{}
 	// same reads the rest after a mark: %c needs no blank in front of it.
@@ -21,7 +21,8 @@ func TestScan(t *testing.T) {
 		taken[verb]++
 		next := rune(-1)
 		v, n, err := want("%"+verb+"%c", &next)
-		if n < 1 || n < 2 && rest != "" || n == 1 && err == nil || got != v || rest != "" && []rune(rest)[0] != next {
+		differs := n < 1 || n < 2 && rest != "" || n == 1 && err == nil || got != v
+		if differs || rest != "" && []rune(rest)[0] != next {
 			t.Fatalf("%%%s of %q = %v, rest %q; want %v, %q, after %d: %v", verb, s, got, rest, v, next, n, err)
 		}
 	}
@@ -64,8 +65,8 @@ func TestScan(t *testing.T) {
 			return math.Float64bits(v), n, err
 		})
 	}
-	parts := []string{"0", "1", "9", "12", "99999999", "-", "+", "_", ".", "a", "f", "F", "x", "e", "E5", "p", "n", "inf",
-		" ", "  ", "\t", "\n", "\r\n", "\x00", "é", "\xff", "\u00a0", "\u0660", "~", "\x7f", "%", ","}
+	parts := []string{"0", "1", "9", "12", "99999999", "-", "+", "_", ".", "a", "f", "F", "x", "e", "E5", "p", "n",
+		"inf", " ", "  ", "\t", "\n", "\r\n", "\x00", "é", "\xff", "\u00a0", "\u0660", "~", "\x7f", "%", ","}
 	for _, a := range parts {
 		check(a)
 		for _, b := range parts {
@@ -90,9 +91,10 @@ func TestScan(t *testing.T) {
 	}
 }
 
-// Text and blanks between verbs match what Sscanf matches.
+// TestScanBetween checks that text and blanks between verbs match what Sscanf matches.
 func TestScanBetween(t *testing.T) {
-	for _, s := range []string{"", " ", "1", "1 ", "1.", "1.2", "1. 2", "1 .2", "1  2", "1\t2", "1\n2", "1 \n2", "1 é", "1   2",
+	for _, s := range []string{"", " ", "1", "1 ", "1.", "1.2", "1. 2", "1 .2", "1  2", "1\t2", "1\n2", "1 \n2", "1 é",
+		"1   2",
 		"1" + fmt.Sprintf("%70s", "2"), "1..2", "1,2"} {
 		for _, format := range []string{"%d.%d", "%d %d", "%d..%d", "%d . %d"} {
 			a, rest, ok := kit.ScanInt(s, 9, true)

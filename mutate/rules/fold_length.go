@@ -46,8 +46,8 @@ var foldLength = example.Rule{
 // foldsInASCII reports whether a text equals only texts of ASCII without regard to case.
 func foldsInASCII(x string) bool { return kit.AllASCII(x) && !strings.ContainsAny(x, "kKsS") }
 
-// readsQuickly reports whether an expression names a variable, a field or an element of a list: what
-// is read twice for nearly nothing.
+// readsQuickly reports whether an expression names a variable, a field or an element of a list,
+// which costs nearly nothing to read twice.
 func readsQuickly(p *mutate.Pass, e ast.Expr) bool {
 	switch e := ast.Unparen(e).(type) {
 	case *ast.Ident, *ast.BasicLit:

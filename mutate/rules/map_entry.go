@@ -111,7 +111,8 @@ func (s *mapEntrySite) tests(p *mutate.Pass) bool {
 // and the use, and whether the key finds what was stored under it. A NaN does not.
 func (s *mapEntrySite) sound(p *mutate.Pass) bool {
 	m, ok := p.Info.TypeOf(s.test.X).Underlying().(*types.Map)
-	return ok && equalsItself(m.Key()) && isPath(p, s.test.X) && (isPath(p, s.test.Index) || p.Info.Types[s.test.Index].Value != nil)
+	steady := isPath(p, s.test.Index) || p.Info.Types[s.test.Index].Value != nil
+	return ok && equalsItself(m.Key()) && isPath(p, s.test.X) && steady
 }
 
 // equalsItself reports whether all values of a type equal themselves, and comparing them cannot
@@ -216,8 +217,8 @@ func (s *mapEntrySite) names(p *mutate.Pass) iter.Seq[*types.Var] {
 	}
 }
 
-// readsAfter returns the reads of the entry in the statements behind, up to the first that may change
-// the entry.
+// readsAfter returns the reads of the entry in the statements that follow, up to the first that may
+// change the entry.
 func (s *mapEntrySite) readsAfter(p *mutate.Pass, list []ast.Stmt) (reads []*ast.IndexExpr) {
 	for _, st := range list {
 		if !s.leaves(p, st) {
@@ -368,7 +369,8 @@ func (s *mapEntrySite) edits(p *mutate.Pass) []mutate.Edit {
 		edits = append(edits, p.Span(s.cond.Pos(), s.cond.Body.Pos(),
 			entry+", "+found+" := "+p.Text(s.test)+"\nif !"+found+" "))
 	default:
-		edits = append(edits, p.Span(s.cond.Pos(), s.cond.Body.Pos(), entry+" := "+p.Text(s.test)+"\nif "+entry+" == nil "))
+		edits = append(edits, p.Span(s.cond.Pos(), s.cond.Body.Pos(),
+			entry+" := "+p.Text(s.test)+"\nif "+entry+" == nil "))
 	}
 	edits = append(edits, p.Replace(s.made, entry+" = "+p.Text(s.made.Rhs[0])+"\n"+p.Text(s.test)+" = "+entry))
 	for _, read := range s.reads {

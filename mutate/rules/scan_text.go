@@ -304,8 +304,9 @@ func (s *scan) params(library string) (names []string) {
 		if ok {
 			name = lowerFirst(id.Name)
 		}
-		if len(name) < 3 || token.IsKeyword(name) || types.Universe.Lookup(name) != nil || strings.HasPrefix(name, "scan") ||
-			slices.Contains(names, name) || slices.Contains([]string{"rest", "err", library}, name) {
+		known := token.IsKeyword(name) || types.Universe.Lookup(name) != nil
+		used := strings.HasPrefix(name, "scan") || slices.Contains([]string{"rest", "err", library}, name)
+		if len(name) < 3 || known || used || slices.Contains(names, name) {
 			name = "p" + strconv.Itoa(i+1)
 		}
 		names = append(names, name)
