@@ -65,10 +65,10 @@ func (cp *Copies) Widen(src string) (widened string, copies []string) {
 	return cp.widen(src, limits{lines: widenedLines, long: longLines, depth: widenedDepth, share: cp.Share})
 }
 
-// WidenWhole is [Copies.Widen] without bounds. Each step of a search widens its parent's narrowed
-// text anew, so WidenWhole gives every copy that a step may name.
+// WidenWhole is [Copies.Widen] without bounds on all copies together. Each step of a search widens
+// its parent's narrowed text anew, so WidenWhole gives every copy that a step may name.
 func (cp *Copies) WidenWhole(src string) (widened string, copies []string) {
-	return cp.widen(src, limits{lines: math.MaxInt, long: math.MaxInt, depth: math.MaxInt})
+	return cp.widen(src, limits{lines: math.MaxInt, long: math.MaxInt, depth: math.MaxInt, share: cp.Share})
 }
 
 // limits bounds the copies of one candidate.
@@ -339,7 +339,7 @@ func (w *widener) fits(key string, lines int) bool {
 		return w.lines+lines <= w.most.lines/2 // the rest is for what takes time
 	case lines <= privateLines:
 		return w.lines+lines <= w.most.lines
-	case w.most.long < math.MaxInt && float64(lines) > share*float64(w.most.long):
+	case w.most.only == nil && float64(lines) > share*longLines:
 		return false
 	}
 	return w.long+lines <= w.most.long

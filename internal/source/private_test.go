@@ -182,8 +182,9 @@ func TestWidenLong(t *testing.T) {
 			t.Errorf("%v: copies %q, want %q", c.shares, copies, c.want)
 		}
 	}
+	// All three together have more lines than there is room for in a candidate.
 	if _, copies := u.Copies.WidenWhole(u.Target.Source); len(copies) != 4 {
-		t.Errorf("of all, copies %q", copies)
+		t.Errorf("of all that a step may name, copies %q", copies)
 	}
 }
 
