@@ -152,33 +152,57 @@ func (o *captureFlags) sites(names []string) (sites []string) {
 	return sites
 }
 
-// captureStatus prints the sites of the processes.
+// captureStatus prints the sites of the processes that answer.
 func captureStatus(ctx context.Context, o *captureFlags, clients []*capture.Client) (int, error) {
-	for _, c := range clients {
-		r, _, err := c.Do(ctx, wire.Request{Verb: wire.VerbStatus})
-		if err != nil {
-			return exitNo, err
+	all, err := askStatus(ctx, clients)
+	for i, st := range all {
+		switch {
+		case st == nil:
+		case o.json:
+			err = errors.Join(err, printJSON(o.std.out, st))
+		default:
+			printStatus(o.std.out, clients[i].Address, st)
 		}
-		if o.json {
-			if err := printJSON(o.std.out, r.Status); err != nil {
-				return exitNo, err
-			}
-			continue
-		}
-		printStatus(o.std.out, c.Address, r.Status)
 	}
-	return exitOK, nil
+	return statusOf(err), err
 }
 
-// captureStop disarms the sites.
-func captureStop(ctx context.Context, o *captureFlags, clients []*capture.Client) (int, error) {
-	for _, c := range clients {
-		if _, _, err := c.Do(ctx, wire.Request{Verb: wire.VerbStop}); err != nil {
-			return exitNo, err
+// askStatus asks all processes for their status: nil for one that does not answer, which the error
+// names.
+func askStatus(ctx context.Context, clients []*capture.Client) ([]*wire.Status, error) {
+	all := make([]*wire.Status, len(clients))
+	err := capture.Each(clients, func(i int, c *capture.Client) error {
+		r, _, err := c.Do(ctx, wire.Request{Verb: wire.VerbStatus})
+		if err == nil {
+			all[i] = r.Status
 		}
-		fmt.Fprintf(o.std.out, "%s: disarmed\n", c.Address)
+		return err
+	})
+	return all, err
+}
+
+// captureStop disarms the sites of all processes that answer.
+func captureStop(ctx context.Context, o *captureFlags, clients []*capture.Client) (int, error) {
+	done := make([]bool, len(clients))
+	err := capture.Each(clients, func(i int, c *capture.Client) error {
+		_, _, err := c.Do(ctx, wire.Request{Verb: wire.VerbStop})
+		done[i] = err == nil
+		return err
+	})
+	for i, c := range clients {
+		if done[i] {
+			fmt.Fprintf(o.std.out, "%s: disarmed\n", c.Address)
+		}
 	}
-	return exitOK, nil
+	return statusOf(err), err
+}
+
+// statusOf is the exit status of a verb that went over all processes.
+func statusOf(err error) int {
+	if err != nil {
+		return exitNo
+	}
+	return exitOK
 }
 
 // reach returns clients of the processes, and what ends them. A start at processes without a probe
@@ -277,14 +301,14 @@ func (o *captureFlags) announce(ctx context.Context, clients []*capture.Client) 
 	if o.json {
 		return nil
 	}
-	for _, c := range clients {
-		r, _, err := c.Do(ctx, wire.Request{Verb: wire.VerbStatus})
-		if err != nil {
-			return err
-		}
-		for _, s := range r.Status.Sites {
+	all, err := askStatus(ctx, clients)
+	if err != nil {
+		return err
+	}
+	for i, st := range all {
+		for _, s := range st.Sites {
 			if slices.ContainsFunc(o.start.Sites, func(n string) bool { return wire.Matches(n, s.Name) }) {
-				printBlind(o.std.err, c.Address, s, o.start, r.Status.Process.Way != "")
+				printBlind(o.std.err, clients[i].Address, s, o.start, st.Process.Way != "")
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,7 +29,8 @@ func (o *captureFlags) target(ctx context.Context) (*source.Unit, error) {
 	return source.Load(ctx, source.Options{Dir: o.dir, Spec: o.rest[0], Tags: o.tags})
 }
 
-// capturePull takes the waiting calls of a capture that runs elsewhere.
+// capturePull takes the waiting calls of a capture that runs elsewhere. What the processes that
+// answer gave is written: it waits there no longer.
 func capturePull(ctx context.Context, o *captureFlags, clients []*capture.Client) (int, error) {
 	if o.out == "" && !o.json {
 		return exitUsage, &beagle.UsageError{What: "pull needs --out", Remedy: "name the file for the calls"}
@@ -37,15 +39,16 @@ func capturePull(ctx context.Context, o *captureFlags, clients []*capture.Client
 	if err != nil {
 		return exitUsage, err
 	}
-	var all []capture.Pulled
-	for _, c := range clients {
-		p := capture.Pulled{Address: c.Address}
-		if err := capture.Drain(ctx, c, &p); err != nil {
-			return exitNo, err
-		}
-		all = append(all, p)
+	all := make([]capture.Pulled, len(clients))
+	err = capture.Each(clients, func(i int, c *capture.Client) error {
+		all[i] = capture.Pulled{Address: c.Address}
+		return capture.Drain(ctx, c, &all[i])
+	})
+	if !slices.ContainsFunc(all, func(p capture.Pulled) bool { return p.Status.Sites != nil }) && err != nil {
+		return exitNo, err
 	}
-	return o.deliver(target, all, exitOK)
+	status, bad := o.deliver(target, all, statusOf(err))
+	return status, errors.Join(err, bad)
 }
 
 // deliver writes the calls to the file, with those that it holds already, and prints the corpus.
@@ -164,12 +167,12 @@ func captureAsk(ctx context.Context, o *captureFlags, clients []*capture.Client)
 		q.Start.Rate = 1000
 	}
 	sum, err := q.Ask(ctx, clients)
-	if err != nil {
+	if err != nil && (sum == nil || sum.Yes+sum.No == 0) {
 		return exitNo, err
 	}
-	// Print the answer.
+	// Print the answer, also when it lacks the calls of a lost process.
 	if o.json {
-		return exitOK, printJSON(o.std.out, sum)
+		return statusOf(err), errors.Join(err, printJSON(o.std.out, sum))
 	}
 	n := sum.Yes + sum.No
 	fmt.Fprintf(o.std.out, "%s: %s\n", sum.Site, sum.Condition)
@@ -186,5 +189,5 @@ func captureAsk(ctx context.Context, o *captureFlags, clients []*capture.Client)
 	if n == 0 {
 		return exitNo, nil
 	}
-	return exitOK, nil
+	return statusOf(err), err
 }
