@@ -113,7 +113,8 @@ func TestDeadProcess(t *testing.T) {
 	if out := beagle("-C", "../..", "--out", file, "pull", "./examples/tags.NormalizeTagArbTagValue"); h.session(t) == nil {
 		t.Errorf("the capture is over:\n%s", out)
 	}
-	if b, err := os.ReadFile(file); err != nil || !strings.Contains(string(b), "A Tag") {
+	if b, err := os.ReadFile(file); err != nil || !strings.Contains(string(b), `"A Tag"`) ||
+		!strings.Contains(string(b), `"results":["a_tag"]`) {
 		t.Errorf("the calls of the other process are lost: %v\n%s", err, b)
 	}
 	if out := beagle("stop"); !strings.Contains(out, "p.sock: disarmed") || h.session(t) != nil {

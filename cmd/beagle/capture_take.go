@@ -86,6 +86,12 @@ func (o *captureFlags) deliver(u *source.Unit, all []capture.Pulled, status int)
 			"  made up  text of %d calls: it has the length and the characters' classes of the recorded text\n",
 			r.MadeUp)
 	}
+	if r.Answered > 0 {
+		fmt.Fprintf(o.std.out, "  results  of %d calls are kept with them\n", r.Answered)
+	}
+	for _, why := range r.Mute {
+		fmt.Fprintf(o.std.out, "  no result %s\n", why)
+	}
 	for _, why := range r.Seen.Why {
 		fmt.Fprintf(o.std.out, "  left out %s\n", why)
 	}
