@@ -5,6 +5,13 @@ type Record struct {
 	Args   []byte  `json:"args"`             // the arguments, receiver first, in the encoding of internal/rt
 	Weight float64 `json:"weight"`           // how many calls it stands for
 	Source string  `json:"source,omitempty"` // "test", "bench", "file", "production", "generated", "counterexample"
+
+	// Results are those of the call in production, in the encoding of Args; nil where they are not
+	// known.
+	Results []byte `json:"results,omitempty"`
+	// Varies means that production gave several results for these arguments. Results are one of
+	// them.
+	Varies bool `json:"varies,omitempty"`
 }
 
 // ID is the content hash that also decides between train and holdout.
@@ -23,8 +30,21 @@ type Corpus struct {
 	Calls         float64  `json:"calls"`      // calls seen, before deduplication
 	Dropped       int      `json:"dropped"`    // calls that could not be encoded or did not fit
 	DroppedWhy    string   `json:"dropped_why,omitempty"`
-	Sources       []string `json:"sources"` // "12,345 calls from go test ./tags", for the report
-	Facets        Facets   `json:"facets"`  // of Train
+	Sources       []string `json:"sources"`           // "12,345 calls from go test ./tags", for the report
+	Facets        Facets   `json:"facets"`            // of Train
+	Answers       *Answers `json:"answers,omitempty"` // of the records with results; nil if there are none
+}
+
+// Answers compare the results that production gave with those of the checkout's original for the
+// same arguments. Other results mean another build, or state or time that the arguments do not
+// hold.
+type Answers struct {
+	Compared  int     `json:"compared"`          // records
+	Otherwise int     `json:"otherwise"`         // of them, those that the original answers otherwise
+	Share     float64 `json:"share"`             // of the calls that the compared records stand for
+	Varied    int     `json:"varied,omitempty"`  // records that production answered in several ways; not compared
+	Unread    int     `json:"unread,omitempty"`  // records with results that could not be made again
+	Example   string  `json:"example,omitempty"` // a call with both results
 }
 
 // ID hashes the records.
@@ -118,7 +138,7 @@ type Mined struct {
 // A Finding is a remark of the audit on a corpus and its benchmark.
 type Finding struct {
 	// "few-distinct", "one-class", "dead-result", "constant-foldable", "mutates-input",
-	// "non-deterministic", "generated-only"
+	// "non-deterministic", "generated-only", "other-answers"
 	Code   string `json:"code"`
 	Refuse bool   `json:"refuse"` // a warning otherwise
 	Figure string `json:"figure"` // the number that was found: "3 distinct inputs"

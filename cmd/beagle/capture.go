@@ -65,6 +65,7 @@ type captureFlags struct {
 	std     stdio
 	rest    []string
 	unit    *source.Unit // of a start that writes a corpus
+	file    *callFile    // for its calls; nil without --out
 }
 
 // captureVerbs are the verbs with the numbers of their arguments.
@@ -102,6 +103,7 @@ func runCapture(ctx context.Context, c *command, args []string, std stdio) (int,
 			Remedy: "a corpus is of one function: name that one"}
 	}
 	// Reach the processes, and run the verb.
+	defer func() { o.file.discard() }()
 	clients, end, err := o.reach(ctx)
 	if err != nil {
 		var usage *beagle.UsageError
@@ -152,33 +154,57 @@ func (o *captureFlags) sites(names []string) (sites []string) {
 	return sites
 }
 
-// captureStatus prints the sites of the processes.
+// captureStatus prints the sites of the processes that answer.
 func captureStatus(ctx context.Context, o *captureFlags, clients []*capture.Client) (int, error) {
-	for _, c := range clients {
-		r, _, err := c.Do(ctx, wire.Request{Verb: wire.VerbStatus})
-		if err != nil {
-			return exitNo, err
+	all, err := askStatus(ctx, clients)
+	for i, st := range all {
+		switch {
+		case st == nil:
+		case o.json:
+			err = errors.Join(err, printJSON(o.std.out, st))
+		default:
+			printStatus(o.std.out, clients[i].Address, st)
 		}
-		if o.json {
-			if err := printJSON(o.std.out, r.Status); err != nil {
-				return exitNo, err
-			}
-			continue
-		}
-		printStatus(o.std.out, c.Address, r.Status)
 	}
-	return exitOK, nil
+	return statusOf(err), err
 }
 
-// captureStop disarms the sites.
-func captureStop(ctx context.Context, o *captureFlags, clients []*capture.Client) (int, error) {
-	for _, c := range clients {
-		if _, _, err := c.Do(ctx, wire.Request{Verb: wire.VerbStop}); err != nil {
-			return exitNo, err
+// askStatus asks all processes for their status: nil for one that does not answer, which the error
+// names.
+func askStatus(ctx context.Context, clients []*capture.Client) ([]*wire.Status, error) {
+	all := make([]*wire.Status, len(clients))
+	err := capture.Each(clients, func(i int, c *capture.Client) error {
+		r, _, err := c.Do(ctx, wire.Request{Verb: wire.VerbStatus})
+		if err == nil {
+			all[i] = r.Status
 		}
-		fmt.Fprintf(o.std.out, "%s: disarmed\n", c.Address)
+		return err
+	})
+	return all, err
+}
+
+// captureStop disarms the sites of all processes that answer.
+func captureStop(ctx context.Context, o *captureFlags, clients []*capture.Client) (int, error) {
+	done := make([]bool, len(clients))
+	err := capture.Each(clients, func(i int, c *capture.Client) error {
+		_, _, err := c.Do(ctx, wire.Request{Verb: wire.VerbStop})
+		done[i] = err == nil
+		return err
+	})
+	for i, c := range clients {
+		if done[i] {
+			fmt.Fprintf(o.std.out, "%s: disarmed\n", c.Address)
+		}
 	}
-	return exitOK, nil
+	return statusOf(err), err
+}
+
+// statusOf is the exit status of a verb that went over all processes.
+func statusOf(err error) int {
+	if err != nil {
+		return exitNo
+	}
+	return exitOK
 }
 
 // reach returns clients of the processes, and what ends them. A start at processes without a probe
@@ -233,9 +259,12 @@ func (o *captureFlags) check() error {
 	return nil
 }
 
-// prepare loads the target, if a corpus is wanted, and names the sites.
+// prepare loads the target, if a corpus is wanted, opens the file for it, and names the sites.
 func (o *captureFlags) prepare(ctx context.Context) (err error) {
 	if o.unit, err = o.target(ctx); err != nil {
+		return err
+	}
+	if err := o.open(o.unit); err != nil {
 		return err
 	}
 	o.start.Sites = o.sites(o.rest)
@@ -272,19 +301,25 @@ func captureStart(ctx context.Context, o *captureFlags, clients []*capture.Clien
 	return o.deliver(target, all, status)
 }
 
-// announce prints what the sites cannot show, before any site is armed.
+// announce refuses processes with another version of the function, and prints what the sites cannot
+// show, before any site is armed.
 func (o *captureFlags) announce(ctx context.Context, clients []*capture.Client) error {
-	if o.json {
-		return nil
+	all, err := askStatus(ctx, clients)
+	if err != nil {
+		return err
 	}
-	for _, c := range clients {
-		r, _, err := c.Do(ctx, wire.Request{Verb: wire.VerbStatus})
-		if err != nil {
-			return err
+	for i, st := range all {
+		if o.unit != nil {
+			if err := capture.Fits(o.unit, st.Sites, clients[i].Address); err != nil {
+				return err
+			}
 		}
-		for _, s := range r.Status.Sites {
+		for _, s := range st.Sites {
+			if o.json {
+				break
+			}
 			if slices.ContainsFunc(o.start.Sites, func(n string) bool { return wire.Matches(n, s.Name) }) {
-				printBlind(o.std.err, c.Address, s, o.start, r.Status.Process.Way != "")
+				printBlind(o.std.err, clients[i].Address, s, o.start, st.Process.Way != "")
 			}
 		}
 	}

@@ -119,4 +119,12 @@ func printBlind(w io.Writer, address string, s wire.Site, q wire.Start, outside 
 			fmt.Fprintf(w, "  not seen  %s: %s\n", t.Name, what)
 		}
 	}
+	if !s.Returns && !q.Results {
+		return
+	}
+	for _, t := range s.Results {
+		for _, what := range capture.Blind(t, q, outside) {
+			fmt.Fprintf(w, "  no result %s: %s\n", t.Name, what)
+		}
+	}
 }

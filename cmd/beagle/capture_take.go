@@ -5,8 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,7 +27,8 @@ func (o *captureFlags) target(ctx context.Context) (*source.Unit, error) {
 	return source.Load(ctx, source.Options{Dir: o.dir, Spec: o.rest[0], Tags: o.tags})
 }
 
-// capturePull takes the waiting calls of a capture that runs elsewhere.
+// capturePull takes the waiting calls of a capture that runs elsewhere. What the processes that
+// answer gave is written: it waits there no longer.
 func capturePull(ctx context.Context, o *captureFlags, clients []*capture.Client) (int, error) {
 	if o.out == "" && !o.json {
 		return exitUsage, &beagle.UsageError{What: "pull needs --out", Remedy: "name the file for the calls"}
@@ -37,15 +37,19 @@ func capturePull(ctx context.Context, o *captureFlags, clients []*capture.Client
 	if err != nil {
 		return exitUsage, err
 	}
-	var all []capture.Pulled
-	for _, c := range clients {
-		p := capture.Pulled{Address: c.Address}
-		if err := capture.Drain(ctx, c, &p); err != nil {
-			return exitNo, err
-		}
-		all = append(all, p)
+	if err := o.open(target); err != nil {
+		return exitNo, err
 	}
-	return o.deliver(target, all, exitOK)
+	all := make([]capture.Pulled, len(clients))
+	err = capture.Each(clients, func(i int, c *capture.Client) error {
+		all[i] = capture.Pulled{Address: c.Address}
+		return capture.Drain(ctx, c, &all[i])
+	})
+	if !slices.ContainsFunc(all, func(p capture.Pulled) bool { return p.Status.Sites != nil }) && err != nil {
+		return exitNo, err
+	}
+	status, bad := o.deliver(target, all, statusOf(err))
+	return status, errors.Join(err, bad)
 }
 
 // deliver writes the calls to the file, with those that it holds already, and prints the corpus.
@@ -61,7 +65,7 @@ func (o *captureFlags) deliver(u *source.Unit, all []capture.Pulled, status int)
 	}
 	// Write them.
 	if o.out != "" {
-		if err := o.write(u, r); err != nil {
+		if err := o.file.write(u, r); err != nil {
 			return exitNo, err
 		}
 	}
@@ -82,6 +86,12 @@ func (o *captureFlags) deliver(u *source.Unit, all []capture.Pulled, status int)
 		fmt.Fprintf(o.std.out,
 			"  made up  text of %d calls: it has the length and the characters' classes of the recorded text\n",
 			r.MadeUp)
+	}
+	if r.Answered > 0 {
+		fmt.Fprintf(o.std.out, "  results  of %d calls are kept with them\n", r.Answered)
+	}
+	for _, why := range r.Mute {
+		fmt.Fprintf(o.std.out, "  no result %s\n", why)
 	}
 	for _, why := range r.Seen.Why {
 		fmt.Fprintf(o.std.out, "  left out %s\n", why)
@@ -112,37 +122,6 @@ func printAgain(w io.Writer, c *beagle.Corpus) {
 	}
 }
 
-// write merges the records with those of an older file, and replaces the file at once.
-func (o *captureFlags) write(u *source.Unit, r *capture.Records) error {
-	// Add the records of an older file.
-	records, sources := r.List, r.Seen.Sources
-	if _, err := os.Stat(o.out); err == nil {
-		old, err := corpus.Load(u, o.out)
-		if err != nil {
-			return err
-		}
-		before, err := corpus.Provenance(o.out)
-		if err != nil {
-			return err
-		}
-		records, sources = append(old, records...), append(before, sources...)
-	}
-	if len(records) == 0 {
-		return fmt.Errorf("no usable call was captured, so %s is not written%s", o.out, because(r))
-	}
-	// Write a file beside it, and rename that.
-	tmp, err := os.CreateTemp(filepath.Dir(o.out), ".beagle-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name())
-	err = errors.Join(corpus.WriteProvenance(tmp, sources), corpus.Write(tmp, u, corpus.Merge(records)), tmp.Close())
-	if err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), o.out)
-}
-
 func because(r *capture.Records) string {
 	if len(r.Seen.Why) == 0 {
 		return ": it was not called"
@@ -164,12 +143,12 @@ func captureAsk(ctx context.Context, o *captureFlags, clients []*capture.Client)
 		q.Start.Rate = 1000
 	}
 	sum, err := q.Ask(ctx, clients)
-	if err != nil {
+	if err != nil && (sum == nil || sum.Yes+sum.No == 0) {
 		return exitNo, err
 	}
-	// Print the answer.
+	// Print the answer, also when it lacks the calls of a lost process.
 	if o.json {
-		return exitOK, printJSON(o.std.out, sum)
+		return statusOf(err), errors.Join(err, printJSON(o.std.out, sum))
 	}
 	n := sum.Yes + sum.No
 	fmt.Fprintf(o.std.out, "%s: %s\n", sum.Site, sum.Condition)
@@ -186,5 +165,5 @@ func captureAsk(ctx context.Context, o *captureFlags, clients []*capture.Client)
 	if n == 0 {
 		return exitNo, nil
 	}
-	return exitOK, nil
+	return statusOf(err), err
 }

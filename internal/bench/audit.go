@@ -29,7 +29,7 @@ const (
 type audit func(t *beagle.Target, c *beagle.Corpus, o Observed) *beagle.Finding
 
 var audits = []audit{generatedOnly, nonDeterministic, deadResult, constantFoldable, fewDistinct,
-	oneClassOnly, mutatesInput}
+	oneClassOnly, mutatesInput, otherAnswers}
 
 // Audit lists the faults of a corpus as a benchmark: a candidate may win on it for reasons that
 // production does not have.
@@ -196,5 +196,28 @@ func mutatesInput(_ *beagle.Target, c *beagle.Corpus, _ Observed) *beagle.Findin
 		Code:   "mutates-input",
 		Figure: "the call changes " + strings.Join(c.Facets.Mutates, ", "),
 		Remedy: "nothing to do: arguments are put back before each timed slice, outside of it; expect fewer samples",
+	}
+}
+
+// otherAnswers finds calls that the checkout's original answers otherwise than production did. A
+// winner is compared with that original, so it would change what such calls return, too.
+func otherAnswers(_ *beagle.Target, c *beagle.Corpus, _ Observed) *beagle.Finding {
+	a := c.Answers
+	if a == nil || a.Otherwise == 0 && a.Varied == 0 {
+		return nil
+	}
+	var found []string
+	if a.Otherwise > 0 {
+		found = append(found, fmt.Sprintf("%d of %d recorded inputs with results (%.3g %% of their calls) have "+
+			"other results here than in production: %s", a.Otherwise, a.Compared, 100*a.Share, a.Example))
+	}
+	if a.Varied > 0 {
+		found = append(found, fmt.Sprintf("%d inputs had several results in production", a.Varied))
+	}
+	return &beagle.Finding{
+		Code:   "other-answers",
+		Figure: strings.Join(found, "; "),
+		Remedy: "check out the commit that the service was built from; if it is that one, the results depend on " +
+			"state or time, which the recorded arguments do not hold",
 	}
 }

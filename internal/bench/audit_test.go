@@ -53,6 +53,12 @@ func TestAudit(t *testing.T) {
 			t.Params[0].Kind, c.Facets.Params[0].Len = "array", [5]int{8, 8, 8, 8, 8}
 		}, "", false, ""},
 		{"all empty", func(_ *beagle.Target, c *beagle.Corpus, _ *Observed) { c.Facets.Params[0].Empty = 1 }, "one-class", false, "s is empty"},
+		{"other answers", func(_ *beagle.Target, c *beagle.Corpus, _ *Observed) {
+			c.Answers = &beagle.Answers{Compared: 40, Otherwise: 3, Share: 0.25, Example: "F(1) gave 2 there"}
+		}, "other-answers", false, "3 of 40 recorded inputs with results (25 % of their calls)"},
+		{"same answers", func(_ *beagle.Target, c *beagle.Corpus, _ *Observed) {
+			c.Answers = &beagle.Answers{Compared: 40}
+		}, "", false, ""},
 		{"mutates", func(_ *beagle.Target, c *beagle.Corpus, _ *Observed) { c.Facets.Mutates = []string{"s"} }, "mutates-input", false, "changes s"},
 	} {
 		target, corpus, o := goodTarget(), goodCorpus(), unobserved

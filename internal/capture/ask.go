@@ -31,33 +31,38 @@ type Asked struct {
 
 // Ask counts the calls for which the condition holds. Where a capture is alive already, it asks the
 // calls that the capture takes. Else it arms sites for the question alone. No value leaves a
-// process.
+// process. Where a process is lost on the way, the answer is that of the others, beside the error.
 func (q *Question) Ask(ctx context.Context, clients []*Client) (*Asked, error) {
 	sum := &Asked{Condition: q.Text}
 	ids := make([]int, len(clients))
-	var armed, others []*Client // with a session of somebody else, and without
-	var programs []*wire.Program
-	for _, c := range clients {
+	// Compile the question for the site of each process.
+	sites := make([]wire.Site, len(clients))
+	busy := make([]bool, len(clients))
+	programs := make([]*wire.Program, len(clients))
+	if err := Each(clients, func(i int, c *Client) error {
 		r, _, err := c.Do(ctx, wire.Request{Verb: wire.VerbStatus})
 		if err != nil {
-			return nil, err
+			return err
 		}
-		site, err := one(r.Status, q.Site, c.Address)
-		if err != nil {
-			return nil, err
+		busy[i] = r.Status.Session != nil
+		if sites[i], err = one(r.Status, q.Site, c.Address); err != nil {
+			return err
 		}
-		prog, err := Compile(q.Text, site)
-		if err != nil {
-			return nil, err
-		}
-		sum.Site = site.Name
-		if r.Status.Session != nil {
+		programs[i], err = Compile(q.Text, sites[i])
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	var armed, others []*Client // with a session of somebody else, and without
+	for i, c := range clients {
+		sum.Site = sites[i].Name
+		if busy[i] {
 			armed = append(armed, c)
 		} else {
 			others = append(others, c)
 		}
-		programs = append(programs, prog)
 	}
+	// Install it, and count.
 	order := append(slices.Clone(armed), others...)
 	install := func(ctx context.Context, c *Client) error {
 		i := slices.Index(order, c)
@@ -68,10 +73,8 @@ func (q *Question) Ask(ctx context.Context, clients []*Client) (*Asked, error) {
 		}
 		return err
 	}
-	for _, c := range armed {
-		if err := install(ctx, c); err != nil {
-			return nil, err
-		}
+	if err := Each(armed, func(_ int, c *Client) error { return install(ctx, c) }); err != nil {
+		return nil, err
 	}
 	q.Start.Sites, q.Start.Count, q.Start.Hits = []string{sum.Site}, true, 0
 	q.Start.TTL = min(q.Long.Seconds()+60, 86400)
@@ -100,10 +103,10 @@ func (q *Question) wait(
 	return trouble
 }
 
-// read sums the counts of the processes so far.
+// read sums the counts so far of the processes that answer. The error names the others.
 func (q *Question) read(ctx context.Context, clients []*Client, ids []int, sum *Asked) error {
-	sum.Yes, sum.No, sum.Undecided = 0, 0, 0
-	for i, c := range clients {
+	answers := make([]wire.Answer, len(clients))
+	err := Each(clients, func(i int, c *Client) error {
 		r, _, err := c.Do(ctx, wire.Request{Verb: wire.VerbStatus})
 		if err != nil {
 			return err
@@ -115,11 +118,15 @@ func (q *Question) read(ctx context.Context, clients []*Client, ids []int, sum *
 		if at < 0 {
 			return fmt.Errorf("%s: the question is gone: another controller ended it", c.Address)
 		}
-		a := r.Status.Session.Asked[at]
+		answers[i] = r.Status.Session.Asked[at]
+		return nil
+	})
+	sum.Yes, sum.No, sum.Undecided = 0, 0, 0
+	for _, a := range answers {
 		sum.Yes, sum.No, sum.Undecided = sum.Yes+a.Yes, sum.No+a.No, sum.Undecided+a.Undecided
 	}
 	sum.Share = shareOf(sum.Yes, sum.Yes+sum.No)
-	return nil
+	return err
 }
 
 // one finds the site of a process that a name means.

@@ -22,6 +22,7 @@ import (
 type Client struct {
 	Address string // path of a Unix socket, or URL of a handler
 	token   string
+	absent  error // why there is no process to talk to; Do returns it
 }
 
 // requestTime bounds one request.
@@ -52,8 +53,11 @@ func New(addresses []string, token string) ([]*Client, error) {
 	return all, nil
 }
 
-// Do carries out one request. A refusal of the probe is a *Refused.
+// Do carries out one request. A refusal of the probe is a *Refused. Each error names the process.
 func (c *Client) Do(ctx context.Context, q wire.Request) (*wire.Reply, []byte, error) {
+	if c.absent != nil {
+		return nil, nil, c.absent
+	}
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
 	q.Token = c.token
@@ -61,13 +65,13 @@ func (c *Client) Do(ctx context.Context, q wire.Request) (*wire.Reply, []byte, e
 	if err != nil {
 		return nil, nil, err
 	}
-	send := c.overSocket
+	send, place := c.overSocket, "socket"
 	if strings.HasPrefix(c.Address, "http://") || strings.HasPrefix(c.Address, "https://") {
-		send = c.overHTTP
+		send, place = c.overHTTP, "handler"
 	}
 	in, err := send(ctx, body)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", c.Address, err)
+		return nil, nil, fmt.Errorf("%s: %w: is the service running? is this its %s?", c.Address, err, place)
 	}
 	defer in.Close()
 	r, payload, err := readReply(in)
@@ -112,7 +116,7 @@ func (c *Client) overHTTP(ctx context.Context, body []byte) (io.ReadCloser, erro
 	}
 	if r.StatusCode != http.StatusOK {
 		r.Body.Close()
-		return nil, fmt.Errorf("the server answers %s: is a probe mounted there?", r.Status)
+		return nil, fmt.Errorf("the server answers %s", r.Status)
 	}
 	return r.Body, nil
 }

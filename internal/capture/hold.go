@@ -27,7 +27,7 @@ type Hold struct {
 	Long  time.Duration                          // ends by itself after this time
 	Keep  bool                                   // take the captured calls out
 	Watch func(all []Pulled)                     // called at each heartbeat; may be nil
-	Begun func(ctx context.Context, i int) error // called for each process once it is armed; may be nil
+	Begun func(ctx context.Context, i int) error // called for each process once it is armed, at once; may be nil
 	Last  func(ctx context.Context)              // called once, before the sites are disarmed; may be nil
 	every time.Duration
 }
@@ -44,17 +44,18 @@ func (h *Hold) Run(ctx context.Context, clients []*Client) ([]Pulled, error) {
 	leases := make([]string, len(clients))
 	all := make([]Pulled, len(clients))
 	defer h.stop(context.WithoutCancel(ctx), clients, leases)
-	for i, c := range clients {
+	if err := Each(clients, func(i int, c *Client) error {
 		r, _, err := c.Do(ctx, wire.Request{Verb: wire.VerbStart, Start: &h.Start})
 		if err != nil {
-			return nil, err
+			return err
 		}
 		leases[i], all[i] = r.Lease, Pulled{Address: c.Address, Status: *r.Status}
 		if h.Begun != nil {
-			if err := h.Begun(ctx, i); err != nil {
-				return nil, err
-			}
+			return h.Begun(ctx, i)
 		}
+		return nil
+	}); err != nil {
+		return nil, err
 	}
 	if h.Last != nil {
 		defer h.Last(context.WithoutCancel(ctx))
@@ -102,9 +103,9 @@ func (h *Hold) hits(p Pulled) bool {
 
 // round renews each lease and takes what waits.
 func (h *Hold) round(ctx context.Context, clients []*Client, leases []string, all []Pulled) {
-	for i, c := range clients {
+	_ = Each(clients, func(i int, c *Client) error { // each process keeps its own error
 		if all[i].Lost != "" {
-			continue
+			return nil
 		}
 		r, _, err := c.Do(ctx, wire.Request{Verb: wire.VerbBeat, Lease: leases[i]})
 		if err == nil {
@@ -116,7 +117,8 @@ func (h *Hold) round(ctx context.Context, clients []*Client, leases []string, al
 		if err != nil {
 			all[i].Lost = err.Error()
 		}
-	}
+		return nil
+	})
 	if h.Watch != nil {
 		h.Watch(all)
 	}
@@ -124,11 +126,12 @@ func (h *Hold) round(ctx context.Context, clients []*Client, leases []string, al
 
 // stop disarms the armed sites.
 func (h *Hold) stop(ctx context.Context, clients []*Client, leases []string) {
-	for i, c := range clients {
+	_ = Each(clients, func(i int, c *Client) error { // the sites of a lost process disarm themselves
 		if leases[i] != "" {
 			c.Do(ctx, wire.Request{Verb: wire.VerbStop, Lease: leases[i]})
 		}
-	}
+		return nil
+	})
 }
 
 // maxEvents bounds the events kept of one process.

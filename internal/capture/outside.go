@@ -127,7 +127,8 @@ func (o *Outside) Close() {
 	o.helpers = nil
 }
 
-// Attached returns clients of captures that run elsewhere.
+// Attached returns clients of captures that run elsewhere, one for each process. The client of a
+// process that nobody captures says so at each request.
 func Attached(pids []int) ([]*Client, error) {
 	dir, err := outsideDir()
 	if err != nil {
@@ -136,12 +137,13 @@ func Attached(pids []int) ([]*Client, error) {
 	var all []*Client
 	for _, pid := range pids {
 		socket, secret := place(dir, pid)
+		c := &Client{Address: socket}
 		token, err := os.ReadFile(secret)
-		if err != nil || !alive(socket, strings.TrimSpace(string(token))) {
-			return nil, &beagle.UsageError{What: fmt.Sprintf("process %d is not captured by uprobes", pid),
-				Remedy: fmt.Sprintf("begin with beagle capture start --pid %d PKG.Func, as the same user", pid)}
+		if c.token = strings.TrimSpace(string(token)); err != nil || !alive(socket, c.token) {
+			c.absent = fmt.Errorf("process %d is not captured by uprobes: begin with "+
+				"beagle capture start --pid %d PKG.Func, as the same user", pid, pid)
 		}
-		all = append(all, &Client{Address: socket, token: strings.TrimSpace(string(token))})
+		all = append(all, c)
 	}
 	return all, nil
 }

@@ -22,13 +22,18 @@ type Records struct {
 	MadeUp  int // calls with text that stands for a shape, for redacted text, or for the rest of a cut text
 	Dropped map[string]int
 
-	again repetition
+	Answered int      // calls that are kept with their results
+	Mute     []string // why calls are kept without the results that the capture has
+
+	again   repetition
+	results *corpus.Results
+	mute    map[string]int
 }
 
 // Convert makes records of the processes' captures at the target's site. It counts calls that
 // cannot be replayed, by reason. A site with another signature is a *beagle.UsageError.
 func Convert(u *source.Unit, all []Pulled) (*Records, error) {
-	out := &Records{Dropped: map[string]int{}}
+	out := &Records{Dropped: map[string]int{}, results: corpus.ResultsOf(u), mute: map[string]int{}}
 	found := false
 	for _, p := range all {
 		for _, s := range p.Status.Sites {
@@ -53,7 +58,20 @@ func Convert(u *source.Unit, all []Pulled) (*Records, error) {
 	for _, why := range inorder.Keys(out.Dropped) {
 		out.Seen.Why = append(out.Seen.Why, fmt.Sprintf("%d calls: %s", out.Dropped[why], why))
 	}
+	for _, why := range inorder.Keys(out.mute) {
+		out.Mute = append(out.Mute, fmt.Sprintf("of %d calls: %s", out.mute[why], why))
+	}
 	return out, nil
+}
+
+// Fits refuses a process whose site of the target has another signature.
+func Fits(u *source.Unit, sites []wire.Site, address string) error {
+	for _, s := range sites {
+		if s.Name == u.Target.Spec() {
+			return sameSignature(u, s, address)
+		}
+	}
+	return nil
 }
 
 // siteIndex returns the site's number within the session, which events refer to.
@@ -106,9 +124,10 @@ func (r *Records) add(p Pulled, s wire.Site, index int) {
 		}
 		events++
 		r.Seen.Calls += weight
-		if args := r.args(e); args != nil {
+		if args, made := r.args(e); args != nil {
 			kept++
-			r.List = append(r.List, beagle.Record{Args: args, Weight: weight, Source: "production"})
+			r.List = append(r.List, beagle.Record{Args: args, Weight: weight, Source: "production",
+				Results: r.answer(e, made)})
 		}
 		r.outcome(e, weight)
 	}
@@ -208,17 +227,17 @@ func (r *Records) outcome(e wire.Event, weight float64) {
 	}
 }
 
-// args returns the arguments as a record has them, or nil and counts why not.
-func (r *Records) args(e wire.Event) []byte {
-	drop := func(why string) []byte {
+// args returns the arguments as a record has them, or nil and counts why not. made means that a
+// part of them is made up.
+func (r *Records) args(e wire.Event) (args []byte, made bool) {
+	drop := func(why string) ([]byte, bool) {
 		r.Dropped[why]++
 		r.Seen.Dropped++
-		return nil
+		return nil, false
 	}
 	if e.Flags&wire.Shared != 0 {
 		return drop("arguments share memory, which the probe does not keep")
 	}
-	made := false
 	args, err := wire.Fill(nil, e.Args, func(h wire.Hole, part []byte) ([]byte, error) {
 		made = true
 		b := fill(h, part)
@@ -236,7 +255,32 @@ func (r *Records) args(e wire.Event) []byte {
 	if made {
 		r.MadeUp++
 	}
-	return args
+	return args, made
+}
+
+// answer returns the results as a record has them, or nil and counts why not, if there are any.
+func (r *Records) answer(e wire.Event, made bool) []byte {
+	if e.Flags&wire.HasResults == 0 || r.results.None() {
+		return nil
+	}
+	mute := func(why string) []byte {
+		r.mute[why]++
+		return nil
+	}
+	if made {
+		return mute("their arguments are made up in part, and other arguments have other results")
+	}
+	results, err := wire.Fill(nil, e.Results, func(h wire.Hole, _ []byte) ([]byte, error) {
+		return nil, errors.New("a value was not recorded: " + wire.ReasonName(h.Reason))
+	})
+	if err == nil {
+		results, err = r.results.Keep(results)
+	}
+	if err != nil {
+		return mute(err.Error())
+	}
+	r.Answered++
+	return results
 }
 
 // maxMadeUp bounds a text that is made up.

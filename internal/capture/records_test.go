@@ -232,3 +232,39 @@ func TestLostProcess(t *testing.T) {
 		t.Errorf("a session is left: %+v %v", r, err)
 	}
 }
+
+// TestConvertResults: results become part of the records. They do not where a part of them, or of
+// the arguments, was not recorded; the reasons are counted.
+func TestConvertResults(t *testing.T) {
+	u := target(t)
+	text := append([]byte{wire.TagString, 3}, "env"...)
+	shape := hole(wire.Hole{Reason: wire.Shape, Kind: wire.TagString, Class: wire.Lower, Len: 3}, "")
+	result := func(v ...byte) []byte { return append([]byte{wire.TagStruct, 1, 2, 'R', '0'}, v...) }
+	four := result(wire.TagInt, 8)
+	st := wire.Status{Sites: []wire.Site{site("string", "[]string")},
+		Session: &wire.Session{Armed: []string{"example.com/m.F"}}}
+	r, err := Convert(u, []Pulled{{Status: st, Events: []wire.Event{
+		{Args: args(text, "b"), Flags: wire.HasResults, Results: four},
+		{Args: args(text)},
+		{Args: args(shape), Flags: wire.HasResults, Results: four},
+		{Args: args(text, "c"), Flags: wire.HasResults, Results: result(hole(wire.Hole{Reason: wire.Pointer}, "")...)},
+		{Args: args(text, "d"), Flags: wire.HasResults, Results: append(text[:0:0], text...)},
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.List) != 5 || r.Answered != 1 || r.List[0].Results == nil {
+		t.Errorf("%d records, %d with results", len(r.List), r.Answered)
+	}
+	for _, rec := range r.List[1:] {
+		if rec.Results != nil {
+			t.Errorf("results %q", rec.Results)
+		}
+	}
+	mute := strings.Join(r.Mute, "\n")
+	for _, want := range []string{"made up in part", "behind a pointer", "not the results of F"} {
+		if !strings.Contains(mute, want) {
+			t.Errorf("%q is not among the reasons:\n%s", want, mute)
+		}
+	}
+}

@@ -91,6 +91,9 @@ func With(ctx context.Context, u *source.Unit, bin *harness.Binary, box *sandbox
 	if err := m.describe(ctx); err != nil {
 		return nil, err
 	}
+	if err := m.answer(ctx); err != nil {
+		return nil, err
+	}
 	m.built.Corpus = &m.c
 	return &m.built, nil
 }
@@ -512,6 +515,13 @@ func (m *maker) observe(
 		}
 		q.Records = "records"
 		run.Files["records"] = path
+		if q.Answers != "" {
+			path := filepath.Join(dir.Path, q.Answers)
+			if err := writeResults(path, records); err != nil {
+				return nil, err
+			}
+			run.Files[q.Answers] = path
+		}
 	}
 	return m.bin.Run(ctx, m.box, &rt.Request{Observe: q, Stall: each.millis, Stack: each.stack}, o, run)
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -65,12 +66,15 @@ type loader struct {
 	shape *rt.Shape
 	types func(string) *rt.Shape
 	names []string
+
+	results *Results
 }
 
 func newLoader(u *source.Unit) *loader {
 	l := &loader{}
 	l.shape, l.types = ArgsShape(u)
-	l.names = recordNames(len(l.shape.Fields))
+	l.names = recordNames("A", len(l.shape.Fields))
+	l.results = ResultsOf(u)
 	return l
 }
 
@@ -94,7 +98,7 @@ func (l *loader) line(line []byte) (beagle.Record, *beagle.UsageError) {
 		return fail("not a JSON object: %v", err)
 	}
 	for _, key := range inorder.Keys(raw) {
-		if key != "args" && key != "weight" {
+		if !slices.Contains([]string{"args", "weight", "results", "varies"}, key) {
 			return fail("field %q is not known", key)
 		}
 	}
@@ -117,7 +121,19 @@ func (l *loader) line(line []byte) (beagle.Record, *beagle.UsageError) {
 		return fail("field %q: %v", "args"+where, err)
 	}
 	v.Names = l.names
-	return beagle.Record{Args: v.Append(nil), Weight: weight, Source: "file"}, nil
+	r := beagle.Record{Args: v.Append(nil), Weight: weight, Source: "file"}
+	// Read the results, if the line has any.
+	if text, ok := raw["results"]; ok {
+		if r.Results, err = l.results.read(text); err != nil {
+			return fail(`field "results": %v`, err)
+		}
+	}
+	if text, ok := raw["varies"]; ok {
+		if err := json.Unmarshal(text, &r.Varies); err != nil {
+			return fail(`field "varies": true or false is wanted, and this is %s`, text)
+		}
+	}
+	return r, nil
 }
 
 // Write writes records as JSON lines that Load reads.
@@ -133,14 +149,26 @@ func Write(w io.Writer, u *source.Unit, records []beagle.Record) error {
 		for i, f := range l.shape.Fields {
 			v.Names[i] = f.Name
 		}
-		fmt.Fprintf(out, "{\"args\":%s,\"weight\":%v}\n", v.JSON(), r.Weight)
+		fmt.Fprintf(out, "{\"args\":%s,\"weight\":%v", v.JSON(), r.Weight)
+		if r.Results != nil {
+			text, err := l.results.write(r.Results)
+			if err != nil {
+				return fmt.Errorf("record %s: its results: %w", r.ID(), err)
+			}
+			fmt.Fprintf(out, ",\"results\":%s", text)
+		}
+		if r.Varies {
+			fmt.Fprint(out, `,"varies":true`)
+		}
+		fmt.Fprintln(out, "}")
 	}
 	return out.Flush()
 }
 
 // Merge makes one record of equal ones, sums their weights, and sorts by
 // content, so that the order in which calls came does not matter. Calls that
-// both a file and a test made count as the file's.
+// both a file and a test made count as the file's. Of several results of the same arguments it
+// keeps the first in byte order, and notes that there are others.
 func Merge(records []beagle.Record) []beagle.Record {
 	at := make(map[string]int, len(records))
 	var out []beagle.Record
@@ -154,6 +182,14 @@ func Merge(records []beagle.Record) []beagle.Record {
 		out[i].Weight += r.Weight
 		if r.Source == "file" {
 			out[i].Source = r.Source
+		}
+		out[i].Varies = out[i].Varies || r.Varies
+		switch was := out[i].Results; {
+		case was == nil:
+			out[i].Results = r.Results
+		case r.Results != nil && !bytes.Equal(was, r.Results):
+			out[i].Varies = true
+			out[i].Results = slices.MinFunc([][]byte{was, r.Results}, bytes.Compare)
 		}
 	}
 	ids := make(map[string]string, len(out))

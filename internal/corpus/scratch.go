@@ -14,7 +14,7 @@ import (
 // that verification tries. They serve the measurement if nothing was recorded.
 func scratchValues(args *rt.Shape, types func(string) *rt.Shape, n int, seed uint64) []beagle.Record {
 	s := &scratcher{rng: rand.New(rand.NewPCG(seed, 0x5c7a7c4)), types: types}
-	names := recordNames(len(args.Fields))
+	names := recordNames("A", len(args.Fields))
 	var out []beagle.Record
 	for range n {
 		v := rt.Value{Kind: rt.KindStruct, Names: names}

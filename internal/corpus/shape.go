@@ -39,11 +39,23 @@ func ArgsShape(u *source.Unit) (args *rt.Shape, lookup func(string) *rt.Shape) {
 	return args, b.lookup
 }
 
-// recordNames returns the field names of the argument struct in records.
-func recordNames(n int) []string {
+// resultsShape does for the target's results what ArgsShape does for its arguments. Its fields are
+// numbered.
+func resultsShape(u *source.Unit) (results *rt.Shape, lookup func(string) *rt.Shape) {
+	b := newShapes(u.Package)
+	results = &rt.Shape{Name: "the results of " + u.Target.Name, Type: "struct {}", Kind: reflect.Struct}
+	names := recordNames("R", u.Sig.Results().Len())
+	for i, name := range names {
+		results.Fields = append(results.Fields, rt.ShapeField{Name: name, Shape: b.shape(u.Sig.Results().At(i).Type())})
+	}
+	return results, b.lookup
+}
+
+// recordNames returns the field names of the struct of arguments (A) or results (R) in records.
+func recordNames(letter string, n int) []string {
 	names := make([]string, n)
 	for i := range names {
-		names[i] = fmt.Sprintf("A%d", i)
+		names[i] = fmt.Sprintf("%s%d", letter, i)
 	}
 	return names
 }

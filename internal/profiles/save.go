@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -35,9 +36,19 @@ func save(file string, p *hotspots.Profile) error {
 	if kept.DurationNanos == 0 {
 		kept.DurationNanos = int64(p.Seconds * float64(time.Second))
 	}
-	f, err := os.Create(file)
+	return replace(file, kept.Write)
+}
+
+// replace writes a file under another name and renames it, so that a full disk leaves no part of
+// it.
+func replace(file string, write func(io.Writer) error) error {
+	f, err := os.CreateTemp(filepath.Dir(file), ".beagle-*")
 	if err != nil {
 		return err
 	}
-	return errors.Join(kept.Write(f), f.Close())
+	defer os.Remove(f.Name())
+	if err := errors.Join(write(f), f.Chmod(0o644), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), file)
 }

@@ -106,14 +106,17 @@ func instances(text string) (n float64, source string, err error) {
 	if !ok || head == "" || strings.Trim(head, "0123456789") != "" {
 		return 0, text, nil
 	}
-	n, err = strconv.ParseFloat(head, 64)
-	if err != nil || n < 1 || n > 1e7 || tail == "" {
-		return 0, "", &beagle.UsageError{
-			What:   fmt.Sprintf("%q: %s is not a number of instances", text, head),
-			Remedy: "write N@SOURCE, as in 40@cpu.pprof for a profile that stands for 40 instances",
-		}
+	what := ""
+	switch n, err = strconv.ParseFloat(head, 64); {
+	case err != nil || n < 1 || n > 1e7:
+		what = fmt.Sprintf("%q: %s is not a number of instances", text, head)
+	case tail == "":
+		what = fmt.Sprintf("%q: no source follows the number of instances", text)
+	default:
+		return n, tail, nil
 	}
-	return n, tail, nil
+	return 0, "", &beagle.UsageError{What: what,
+		Remedy: "write N@SOURCE, as in 40@cpu.pprof for a profile that stands for 40 instances"}
 }
 
 // redacted returns an address without the password that may be in it.

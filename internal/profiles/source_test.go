@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"net"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -77,6 +79,7 @@ func TestBadSources(t *testing.T) {
 		dir + "/empty":             "holds no profiles",
 		dir + "/cut":               "cut off",
 		"0@" + dir + "/ok.pprof":   "not a number of instances",
+		"40@":                      "no source follows the number",
 		"ftp://user:secret@host/x": "unknown kind of source",
 		"http://":                  "not an address",
 		"/dev/null":                "not a regular file",
@@ -329,5 +332,28 @@ func TestOtherBuild(t *testing.T) {
 		if !strings.Contains(said, want) {
 			t.Errorf("no warning says %q:\n%s", want, said)
 		}
+	}
+}
+
+// TestReplace: a file that cannot be written whole is not there in part, and an older one stays.
+func TestReplace(t *testing.T) {
+	file := t.TempDir() + "/cpu.pprof"
+	full := func(w io.Writer) error {
+		w.Write([]byte("a part"))
+		return syscall.ENOSPC
+	}
+	for _, before := range []string{"", "older"} {
+		if before != "" {
+			write(t, file, []byte(before))
+		}
+		if err := replace(file, full); !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("%v", err)
+		}
+		if b, _ := os.ReadFile(file); string(b) != before {
+			t.Errorf("%q is there", b)
+		}
+	}
+	if all, _ := os.ReadDir(filepath.Dir(file)); len(all) != 1 {
+		t.Errorf("%d files are left", len(all))
 	}
 }

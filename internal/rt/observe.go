@@ -15,6 +15,8 @@ import (
 // record twice in a row and, after all others, a third time in the opposite order.
 type Observe struct {
 	Records string `json:"records,omitempty"` // record file
+	// record file of the results that production gave, one for each record
+	Answers string `json:"answers,omitempty"`
 	// time for all of it; 0 means 10 s. Records that it does not reach are left out
 	Budget int64 `json:"budget_ns"`
 	// look for records on which the original differs from itself: call each again and again
@@ -45,6 +47,7 @@ type Observation struct {
 	Left     int       `json:"left,omitempty"` // records at the end that were not read: those before fill the memory
 	Mined    *Mined    `json:"mined,omitempty"`
 	Made     [][]byte  `json:"made,omitempty"`
+	Answers  *Answers  `json:"answers,omitempty"`
 }
 
 // A Refusal is a record that could not be used.
@@ -70,6 +73,11 @@ func (h *Harness[A, R]) observe(q *Observe) (any, error) {
 		if err := o.load(q.Records); err != nil {
 			return nil, err
 		}
+		if q.Answers != "" {
+			if err := o.answersOf(q.Answers); err != nil {
+				return nil, err
+			}
+		}
 		o.all(q)
 	}
 	if q.Mine {
@@ -87,7 +95,8 @@ type observer[A, R any] struct {
 	eval     func(a *A, r *R)
 	args     []A
 	weights  []float64
-	index    []int // of args in the file
+	index    []int    // of args in the file
+	given    [][]byte // results that production gave, by the index in the file
 	in, res  *coder
 	same     int // field of A with the type of the only result; -1
 	deadline time.Time
@@ -332,6 +341,8 @@ func (o *observer[A, R]) first(i int) uint64 {
 	// Two runs in a row with different outcomes: no candidate can be compared on this record.
 	if again != digest {
 		o.out.Unstable = append(o.out.Unstable, o.index[i])
+	} else {
+		o.answer(i, c)
 	}
 	w := o.weights[i]
 	o.total += w

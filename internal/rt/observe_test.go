@@ -134,3 +134,42 @@ func TestObserveGenerates(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestObserveAnswers: the original's results are compared with given ones, errors by their text,
+// and slices without their capacity. Results that cannot be read are counted.
+func TestObserveAnswers(t *testing.T) {
+	type args struct{ A0 int }
+	type res struct {
+		R0 []int
+		R1 error
+	}
+	given := []res{{R0: make([]int, 1, 9)}, {R1: errors.New("one")}, {R1: errors.New("other")}, {}, {}}
+	var list []Record
+	for i := range given {
+		b, err := Encode(&given[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, Record{Args: b})
+	}
+	list[3].Args = []byte{255}
+	list[4].Args = nil
+	q := &Observe{Answers: filepath.Join(t.TempDir(), "answers")}
+	if err := WriteRecords(q.Answers, list); err != nil {
+		t.Fatal(err)
+	}
+	a := observeWith(t, func(a *args, r *res) {
+		if *r = (res{}); a.A0 == 0 {
+			r.R0 = make([]int, 1, 2)
+		} else {
+			r.R1 = errors.New("one")
+		}
+	}, q, args{0}, args{1}, args{2}, args{3}, args{4}).Answers
+	if a == nil || a.Compared != 3 || a.Otherwise != 1 || a.Calls != 6 || a.Other != 3 || a.Unread != 1 {
+		t.Fatalf("%+v", a)
+	}
+	if e := a.Example; e == nil || e.Args != "2" || !strings.Contains(e.There, "other") ||
+		!strings.Contains(e.Here, "one") {
+		t.Errorf("%+v", e)
+	}
+}

@@ -3,8 +3,6 @@
 package uprobe
 
 import (
-	"bytes"
-	"crypto/sha256"
 	"debug/buildinfo"
 	"debug/dwarf"
 	"debug/elf"
@@ -22,6 +20,7 @@ import (
 type Binary struct {
 	PID   int
 	Path  string // by which the kernel finds the file, also in another mount namespace
+	name  string // of the program's file; it is gone with the process
 	info  *buildinfo.BuildInfo
 	elf   *elf.File
 	dbg   *dwarf.Data // nil when the file has no DWARF
@@ -38,6 +37,9 @@ func Open(pid int, symbols string) (*Binary, error) {
 		return nil, fmt.Errorf("no process has the number %d", pid)
 	case err != nil:
 		return nil, fmt.Errorf("process %d: %w: only its user and root may read its executable", pid, err)
+	}
+	if exe, err := os.Readlink(b.Path); err == nil {
+		b.name = strings.TrimSuffix(filepath.Base(exe), " (deleted)")
 	}
 	if b.info, err = buildinfo.Read(f); err != nil {
 		return nil, fmt.Errorf("process %d runs no Go program: %w", pid, err)
@@ -84,48 +86,12 @@ func (b *Binary) twin(path string) (*dwarf.Data, error) {
 	if d == nil {
 		return nil, fmt.Errorf("--symbols %s has no DWARF either: build it without -ldflags=-s or -w", path)
 	}
-	here, err := textSum(b.elf)
-	if err != nil {
-		return nil, err
-	}
-	there, err := textSum(f)
-	if err != nil {
-		return nil, fmt.Errorf("--symbols %s: %w", path, err)
-	}
-	if here != there {
-		return nil, fmt.Errorf("--symbols %s is another program than process %d runs: their machine code differs; "+
-			"build it from the same commit with the same toolchain and flags, except -ldflags=-s or -w", path, b.PID)
+	if err := sameCode(b.elf, f); err != nil {
+		return nil, fmt.Errorf("--symbols %s is another program than process %d runs: %w; build it from the same "+
+			"commit with the same toolchain and flags, except -ldflags=-s or -w", path, b.PID, err)
 	}
 	return d, nil
 }
-
-// textSum identifies machine code and its address. The build ID, which lies before the code,
-// depends on flags of the linker that do not change the code, and is left out.
-func textSum(f *elf.File) (sum string, err error) {
-	s := f.Section(".text")
-	if s == nil {
-		return "", errors.New("the file has no section .text")
-	}
-	text, err := s.Data()
-	if err != nil {
-		return "", err
-	}
-	if head := text[:min(len(text), 1024)]; bytes.HasPrefix(head, []byte(buildIDStart)) {
-		if end := bytes.Index(head, []byte(buildIDEnd)); end > 0 {
-			clear(text[:end])
-		}
-	}
-	h := sha256.New()
-	fmt.Fprintf(h, "%x:", s.Addr)
-	h.Write(text)
-	return string(h.Sum(nil)), nil
-}
-
-// How the linker encloses a build ID.
-const (
-	buildIDStart = "\xff Go build ID: \""
-	buildIDEnd   = "\"\n \xff"
-)
 
 // receivers takes the parentheses of pointer receivers away.
 var receivers = strings.NewReplacer("(*", "", ")", "")
@@ -140,11 +106,11 @@ func (b *Binary) plainName(symbol string) string {
 	return name
 }
 
-// lines returns the table of functions that every Go program carries for its stack traces.
-func (b *Binary) lines() (*gosym.Table, error) {
-	text := b.elf.Section(".text")
+// functionsOf returns the table of functions that every Go program carries for its stack traces.
+func functionsOf(f *elf.File) (*gosym.Table, error) {
+	text := f.Section(".text")
 	for _, name := range []string{".gopclntab", ".data.rel.ro.gopclntab"} {
-		s := b.elf.Section(name)
+		s := f.Section(name)
 		if s == nil || text == nil {
 			continue
 		}
@@ -159,7 +125,7 @@ func (b *Binary) lines() (*gosym.Table, error) {
 
 // listed are names of functions with code in the executable, by the table of stack traces.
 func (b *Binary) listed(want string) (names []string) {
-	t, err := b.lines()
+	t, err := functionsOf(b.elf)
 	if err != nil {
 		return nil
 	}
@@ -198,9 +164,7 @@ func (b *Binary) offset(address uint64) (uint64, error) {
 func (b *Binary) process() wire.Process {
 	p := wire.Process{PID: b.PID, Raw: true, Go: b.info.GoVersion, Way: Way}
 	p.Host, _ = os.Hostname()
-	if exe, err := os.Readlink(b.Path); err == nil {
-		p.Program = strings.TrimSuffix(filepath.Base(exe), " (deleted)")
-	}
+	p.Program = b.name
 	p.Main = strings.TrimSuffix(b.info.Path+"@"+b.info.Main.Version, "@")
 	for _, set := range b.info.Settings {
 		switch {

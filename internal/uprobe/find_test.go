@@ -39,7 +39,7 @@ func TestUnseen(t *testing.T) {
 		t.Errorf("%+v", err)
 	}
 	other := build(t, "-gcflags=all=-N -l")
-	if _, err := Open(s.Process.Pid, other); err == nil || !strings.Contains(err.Error(), "differs") {
+	if _, err := Open(s.Process.Pid, other); err == nil || !strings.Contains(err.Error(), "another program") {
 		t.Errorf("another program's types are used: %v", err)
 	}
 	if _, err := Open(s.Process.Pid, stripped); err == nil || !strings.Contains(err.Error(), "no DWARF either") {

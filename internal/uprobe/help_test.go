@@ -81,13 +81,19 @@ func build(t *testing.T, flags ...string) (program string) {
 	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte(mod), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	program = filepath.Join(dir, "service")
+	program = compile(t, dir, filepath.Join(dir, "service"), flags...)
+	built[strings.Join(flags, " ")] = program
+	return program
+}
+
+// compile builds the module of a directory.
+func compile(t *testing.T, dir, program string, flags ...string) string {
+	t.Helper()
 	c := exec.Command("go", append(append([]string{"build", "-o", program}, flags...), ".")...)
 	c.Dir, c.Env = dir, append(os.Environ(), "GOWORK=off")
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	built[strings.Join(flags, " ")] = program
 	return program
 }
 
