@@ -65,6 +65,7 @@ type captureFlags struct {
 	std     stdio
 	rest    []string
 	unit    *source.Unit // of a start that writes a corpus
+	file    *callFile    // for its calls; nil without --out
 }
 
 // captureVerbs are the verbs with the numbers of their arguments.
@@ -102,6 +103,7 @@ func runCapture(ctx context.Context, c *command, args []string, std stdio) (int,
 			Remedy: "a corpus is of one function: name that one"}
 	}
 	// Reach the processes, and run the verb.
+	defer func() { o.file.discard() }()
 	clients, end, err := o.reach(ctx)
 	if err != nil {
 		var usage *beagle.UsageError
@@ -257,9 +259,12 @@ func (o *captureFlags) check() error {
 	return nil
 }
 
-// prepare loads the target, if a corpus is wanted, and names the sites.
+// prepare loads the target, if a corpus is wanted, opens the file for it, and names the sites.
 func (o *captureFlags) prepare(ctx context.Context) (err error) {
 	if o.unit, err = o.target(ctx); err != nil {
+		return err
+	}
+	if err := o.open(o.unit); err != nil {
 		return err
 	}
 	o.start.Sites = o.sites(o.rest)
@@ -296,17 +301,23 @@ func captureStart(ctx context.Context, o *captureFlags, clients []*capture.Clien
 	return o.deliver(target, all, status)
 }
 
-// announce prints what the sites cannot show, before any site is armed.
+// announce refuses processes with another version of the function, and prints what the sites cannot
+// show, before any site is armed.
 func (o *captureFlags) announce(ctx context.Context, clients []*capture.Client) error {
-	if o.json {
-		return nil
-	}
 	all, err := askStatus(ctx, clients)
 	if err != nil {
 		return err
 	}
 	for i, st := range all {
+		if o.unit != nil {
+			if err := capture.Fits(o.unit, st.Sites, clients[i].Address); err != nil {
+				return err
+			}
+		}
 		for _, s := range st.Sites {
+			if o.json {
+				break
+			}
 			if slices.ContainsFunc(o.start.Sites, func(n string) bool { return wire.Matches(n, s.Name) }) {
 				printBlind(o.std.err, clients[i].Address, s, o.start, st.Process.Way != "")
 			}

@@ -9,7 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/capture"
+	"github.com/beagle-go/beagle/internal/rt"
+	"github.com/beagle-go/beagle/internal/source"
 	"github.com/beagle-go/beagle/probe"
 	"github.com/beagle-go/beagle/probe/wire"
 )
@@ -110,7 +113,8 @@ func TestDeadProcess(t *testing.T) {
 	}
 	h.call(t, 3)
 	file := filepath.Join(h.dir, "calls.jsonl")
-	if out := beagle("-C", "../..", "--out", file, "pull", "./examples/tags.NormalizeTagArbTagValue"); h.session(t) == nil {
+	const target = "./examples/tags.NormalizeTagArbTagValue"
+	if out := beagle("-C", "../..", "--out", file, "pull", target); h.session(t) == nil {
 		t.Errorf("the capture is over:\n%s", out)
 	}
 	if b, err := os.ReadFile(file); err != nil || !strings.Contains(string(b), `"A Tag"`) ||
@@ -124,5 +128,64 @@ func TestDeadProcess(t *testing.T) {
 	beagle("start", "--for", "1s", normalizingName)
 	if h.session(t) != nil {
 		t.Error("a start that failed leaves a process armed")
+	}
+}
+
+// TestBadFile: a file that cannot take the calls is refused before anything is armed.
+func TestBadFile(t *testing.T) {
+	h := besideDead(t)
+	live := h.flags[1][strings.Index(h.flags[1], ",")+1:]
+	foreign := filepath.Join(h.dir, "foreign.jsonl")
+	if err := os.WriteFile(foreign, []byte(`{"args":{"n":1}}`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string]string{
+		foreign:                                  "foreign.jsonl:1: ",
+		filepath.Join(h.dir, "none", "x.jsonl"):  "name a file in a directory that can be written",
+		filepath.Join(h.dir, "token", "x.jsonl"): "not a directory",
+	} {
+		var out, errs bytes.Buffer
+		status := run([]string{"capture", "start", "--at", live, "--token", h.flags[3], "-C", "../..", "--for", "1h",
+			"--out", file, "./examples/tags.NormalizeTagArbTagValue"}, stdio{&out, &errs})
+		if status == exitOK || !strings.Contains(errs.String(), want) {
+			t.Errorf("%s: status %d\n%s", file, status, &errs)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(h.dir, ".beagle-*")); h.session(t) != nil || len(left) > 0 {
+		t.Errorf("armed, or files are left: %q", left)
+	}
+}
+
+// TestCallsAreSaved: when the file cannot be written in the end, the calls are elsewhere.
+func TestCallsAreSaved(t *testing.T) {
+	u, err := source.Load(t.Context(), source.Options{Dir: "../..",
+		Spec: "./examples/tags.NormalizeTagArbTagValue"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", t.TempDir())
+	dir := filepath.Join(t.TempDir(), "out")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	o := &captureFlags{out: filepath.Join(dir, "calls.jsonl")}
+	if err := o.open(u); err != nil {
+		t.Fatal(err)
+	}
+	defer o.file.discard()
+	if err := os.RemoveAll(dir); err != nil { // as a full disk, the write fails
+		t.Fatal(err)
+	}
+	args := rt.Value{Kind: rt.KindStruct, Names: []string{"A0"}, Elems: []rt.Value{{Kind: rt.KindString, Str: "kept"}}}
+	r := &capture.Records{List: []beagle.Record{{Weight: 2,
+		Args: args.Append(nil)}}}
+	err = o.file.write(u, r)
+	saved, _ := filepath.Glob(filepath.Join(os.TempDir(), "beagle-calls-*.jsonl"))
+	if err == nil || len(saved) != 1 || !strings.Contains(err.Error(), "the captured calls are in "+saved[0]) {
+		t.Fatalf("%v; %q", err, saved)
+	}
+	b, err := os.ReadFile(saved[0])
+	if err != nil || !strings.Contains(string(b), `{"args":{"tag":"kept"},"weight":2}`) {
+		t.Errorf("%v\n%s", err, b)
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -39,6 +37,9 @@ func capturePull(ctx context.Context, o *captureFlags, clients []*capture.Client
 	if err != nil {
 		return exitUsage, err
 	}
+	if err := o.open(target); err != nil {
+		return exitNo, err
+	}
 	all := make([]capture.Pulled, len(clients))
 	err = capture.Each(clients, func(i int, c *capture.Client) error {
 		all[i] = capture.Pulled{Address: c.Address}
@@ -64,7 +65,7 @@ func (o *captureFlags) deliver(u *source.Unit, all []capture.Pulled, status int)
 	}
 	// Write them.
 	if o.out != "" {
-		if err := o.write(u, r); err != nil {
+		if err := o.file.write(u, r); err != nil {
 			return exitNo, err
 		}
 	}
@@ -119,37 +120,6 @@ func printAgain(w io.Writer, c *beagle.Corpus) {
 				"%.3g %% beside 2 or 3, %.3g %% beside more\n", b.Calls, 100*b.None, 100*b.One, 100*b.Few, 100*b.Many)
 		}
 	}
-}
-
-// write merges the records with those of an older file, and replaces the file at once.
-func (o *captureFlags) write(u *source.Unit, r *capture.Records) error {
-	// Add the records of an older file.
-	records, sources := r.List, r.Seen.Sources
-	if _, err := os.Stat(o.out); err == nil {
-		old, err := corpus.Load(u, o.out)
-		if err != nil {
-			return err
-		}
-		before, err := corpus.Provenance(o.out)
-		if err != nil {
-			return err
-		}
-		records, sources = append(old, records...), append(before, sources...)
-	}
-	if len(records) == 0 {
-		return fmt.Errorf("no usable call was captured, so %s is not written%s", o.out, because(r))
-	}
-	// Write a file beside it, and rename that.
-	tmp, err := os.CreateTemp(filepath.Dir(o.out), ".beagle-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name())
-	err = errors.Join(corpus.WriteProvenance(tmp, sources), corpus.Write(tmp, u, corpus.Merge(records)), tmp.Close())
-	if err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), o.out)
 }
 
 func because(r *capture.Records) string {

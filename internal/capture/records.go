@@ -64,6 +64,16 @@ func Convert(u *source.Unit, all []Pulled) (*Records, error) {
 	return out, nil
 }
 
+// Fits refuses a process whose site of the target has another signature.
+func Fits(u *source.Unit, sites []wire.Site, address string) error {
+	for _, s := range sites {
+		if s.Name == u.Target.Spec() {
+			return sameSignature(u, s, address)
+		}
+	}
+	return nil
+}
+
 // siteIndex returns the site's number within the session, which events refer to.
 func siteIndex(st wire.Status, name string) int {
 	if st.Session == nil {
