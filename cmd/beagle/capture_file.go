@@ -13,7 +13,8 @@ import (
 	"github.com/beagle-go/beagle/internal/source"
 )
 
-// A callFile is the file that a capture adds its calls to. A new file beside it replaces it at once.
+// A callFile is the file that a capture adds its calls to. A new file beside it replaces it at
+// once.
 type callFile struct {
 	path string
 	next *os.File
