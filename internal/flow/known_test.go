@@ -181,7 +181,7 @@ func TestFirstWay(t *testing.T) {
 	first, second := way("a"), way("b")
 	chains := [][]beagle.Candidate{{first}, {second}}
 	out := make([]Proposed, len(chains))
-	rw := &rewriter{setting: setting{works: x}, inputs: &inputs{setting: setting{spec: &Spec{}}}}
+	rw := &rewriter{setting: setting{works: x, unit: plantedUnit(t)}, inputs: &inputs{setting: setting{spec: &Spec{}}}}
 	if err := rw.putChains(out, chains); err != nil {
 		t.Fatal(err)
 	}

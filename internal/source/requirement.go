@@ -280,7 +280,10 @@ func (q *Requirement) GOFLAGS(flags string) string {
 // Beside returns the directories that builds of candidates read, and builds of the original do not:
 // those of modules that candidates may import, and of the copy of go.mod.
 func (u *Unit) Beside() []string {
-	dirs := slices.Clone(u.Package.beside)
+	var dirs []string
+	if u.Package != nil { // a unit that was not loaded has none
+		dirs = slices.Clone(u.Package.beside)
+	}
 	if u.Requirement != nil {
 		dirs = append(dirs, filepath.Dir(u.Requirement.Modfile))
 	}
