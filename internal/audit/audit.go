@@ -53,7 +53,7 @@ var Rules = []Rule{
 	{"dead-result", "Nobody uses the result of a call, and the compiler deletes the call.", deadResults},
 	{"input-used-up", "The first iteration sorts or reads what the others get.", usedUp},
 	{"loop-condition", "b.Loop is not the whole condition of a loop.", loopConditions},
-	{"n-as-size", "b.N is a size of the input, and not the number of iterations.", sizes},
+	{"n-as-size", "b.N is a size of the input, and not the number of iterations.", wrongSizes},
 	{"n-changed", "The benchmark assigns to b.N.", assignments},
 	{"no-loop", "The benchmark does its work once, whatever b.N is.", loopless},
 	{"quadratic", "A loop over b.N stands within another, so that the work of an iteration grows with b.N.", nested},

@@ -30,23 +30,19 @@ func usedUp(x *pass) {
 			if !ok {
 				return true
 			}
-			f := callee(x.pkg.TypesInfo, call)
-			if f == nil || f.Pkg() == nil {
-				return true
-			}
 			// Does it sort or drain one of its arguments?
-			name := f.Pkg().Path() + "." + f.Name()
-			i, drains := readers[name]
-			if f.Signature().Recv() != nil || !sorters[name] && !drains || i >= len(call.Args) {
+			does := x.usesUp(callee(x.pkg.TypesInfo, call), calledDeep)
+			if does == nil || does.arg >= len(call.Args) {
 				return true
 			}
 			// Is that a variable from before the loop, which nothing in the loop makes anew?
-			v := x.outer(l, call.Args[i])
-			if v == nil || drains && !isReader(v.Type()) || !drains && x.meansSorted() || x.renewed(l, v, call) {
+			v := x.outer(l, call.Args[does.arg])
+			if v == nil || does.drains && !isReader(v.Type()) || !does.drains && x.meansSorted() ||
+				x.renewed(l, v, call) {
 				return true
 			}
 			what := "sorts"
-			if drains {
+			if does.drains {
 				what = "reads"
 			}
 			x.report(call.Pos(), fmt.Sprintf("the first iteration %s %s, and the others find it so", what, v.Name()),
@@ -54,6 +50,140 @@ func usedUp(x *pass) {
 			return true
 		})
 	}
+}
+
+// A using says which argument a function uses up: it reads it to its end, or sorts it.
+type using struct {
+	arg    int
+	drains bool
+}
+
+// calledDeep bounds how many calls down a function of the package is followed.
+const calledDeep = 3
+
+// usesUp says which argument a function uses up, or returns nil. The library's functions are known
+// by name. A function of the package does it if its body hands a parameter to one that does, swaps
+// elements of it that it compared, in a loop, or reads from it in a loop.
+func (x *pass) usesUp(f *types.Func, deep int) *using {
+	if f == nil || f.Pkg() == nil || f.Signature().Recv() != nil {
+		return nil
+	}
+	name := f.Pkg().Path() + "." + f.Name()
+	if i, ok := readers[name]; ok {
+		return &using{i, true}
+	}
+	if sorters[name] {
+		return &using{}
+	}
+	decl := x.declaration(f)
+	if decl == nil || decl.Body == nil || deep == 0 {
+		return nil
+	}
+	for i := range f.Signature().Params().Len() {
+		v := f.Signature().Params().At(i)
+		if u := (&given{x, v, deep}).usedUp(decl.Body, false, false); u != nil && !x.assigned(decl.Body, v) {
+			return &using{i, u.drains}
+		}
+	}
+	return nil
+}
+
+// A given is a parameter whose uses in a function's body are read.
+type given struct {
+	*pass
+	v    *types.Var
+	deep int
+}
+
+// usedUp looks for code that uses the parameter up, and that no condition outside of loops may
+// leave out. A swap sorts where its elements were compared; one that was not may shuffle or
+// reverse.
+func (p *given) usedUp(code ast.Node, inLoop, compared bool) (found *using) {
+	ast.Inspect(code, func(n ast.Node) bool {
+		if found != nil || n == code {
+			return found == nil
+		}
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			return false
+		case *ast.ForStmt:
+			found = p.usedUp(n, true, compared || p.compares(n.Cond))
+			return false
+		case *ast.RangeStmt:
+			found = p.usedUp(n, true, compared)
+			return false
+		case *ast.IfStmt:
+			if inLoop {
+				found = p.usedUp(n, true, compared || p.compares(n.Cond))
+			}
+			return false
+		case *ast.AssignStmt:
+			if inLoop && compared && p.swaps(n) {
+				found = &using{}
+			}
+		case *ast.CallExpr:
+			found = p.call(n, inLoop)
+		}
+		return found == nil
+	})
+	return found
+}
+
+// compares reports whether a condition compares an element of the parameter.
+func (p *given) compares(cond ast.Expr) (found bool) {
+	if cond == nil {
+		return false
+	}
+	ast.Inspect(cond, func(n ast.Node) bool {
+		b, ok := n.(*ast.BinaryExpr)
+		if ok && slices.Contains([]token.Token{token.LSS, token.GTR, token.LEQ, token.GEQ}, b.Op) {
+			for _, e := range []ast.Expr{b.X, b.Y} {
+				ix, ok := ast.Unparen(e).(*ast.IndexExpr)
+				found = found || ok && p.is(ix.X, p.v)
+			}
+		}
+		return !found
+	})
+	return found
+}
+
+// swaps reports whether an assignment exchanges two elements of the parameter.
+func (p *given) swaps(a *ast.AssignStmt) bool {
+	if len(a.Lhs) != 2 || len(a.Rhs) != 2 {
+		return false
+	}
+	for _, e := range slices.Concat(a.Lhs, a.Rhs) {
+		if ix, ok := ast.Unparen(e).(*ast.IndexExpr); !ok || !p.is(ix.X, p.v) {
+			return false
+		}
+	}
+	return true
+}
+
+// call says how a call uses the parameter up: as an argument, or by a method that reads.
+func (p *given) call(call *ast.CallExpr, inLoop bool) *using {
+	if sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr); ok && inLoop && p.is(sel.X, p.v) &&
+		strings.HasPrefix(sel.Sel.Name, "Read") && isReader(p.v.Type()) {
+		return &using{drains: true}
+	}
+	u := p.usesUp(callee(p.pkg.TypesInfo, call), p.deep-1)
+	if u == nil || u.arg >= len(call.Args) || !p.is(call.Args[u.arg], p.v) {
+		return nil
+	}
+	return u
+}
+
+// assigned reports whether code gives a variable another value.
+func (x *pass) assigned(code ast.Node, v *types.Var) (found bool) {
+	ast.Inspect(code, func(n ast.Node) bool {
+		if a, ok := n.(*ast.AssignStmt); ok {
+			for _, e := range a.Lhs {
+				found = found || x.is(ast.Unparen(e), v)
+			}
+		}
+		return !found
+	})
+	return found
 }
 
 // meansSorted reports whether the benchmark says that its input is sorted.
@@ -171,7 +301,8 @@ func (x *pass) costly(s ast.Stmt) (why string) {
 	x.inspect(s, func(n ast.Node) bool {
 		if call, ok := n.(*ast.CallExpr); ok {
 			f := callee(x.pkg.TypesInfo, call)
-			if f != nil && f.Pkg() != nil && slices.Contains(slow, f.Pkg().Path()) && f.Name() != "Getenv" {
+			if f != nil && f.Pkg() != nil && (slices.Contains(slow, f.Pkg().Path()) && f.Name() != "Getenv" ||
+				f.Pkg().Path() == "time" && f.Name() == "Sleep") {
 				why = f.Pkg().Name() + "." + f.Name() + " waits for the system"
 			}
 		}

@@ -84,6 +84,12 @@ func skips(x *pass) bool {
 	return found
 }
 
+// wrongSizes looks for inputs whose size is b.N.
+func wrongSizes(x *pass) {
+	sizes(x)
+	growing(x)
+}
+
 // sizes looks for benchmarks without a loop that give b.N to a function which does
 // not loop so often itself. (Cheney's second example of a wrong benchmark.)
 func sizes(x *pass) {
@@ -108,6 +114,37 @@ func sizes(x *pass) {
 		}
 		return true
 	})
+}
+
+// growing looks for iterations that make something as long as the number of iterations.
+func growing(x *pass) {
+	for _, l := range x.loops {
+		x.inspect(l.body, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || !x.makes(call) {
+				return true
+			}
+			for _, arg := range call.Args[1:] {
+				if x.isN(ast.Unparen(arg)) {
+					x.report(arg.Pos(),
+						"each iteration makes something of b.N elements, so that it grows with their number",
+						"give it a fixed size")
+				}
+			}
+			return true
+		})
+	}
+}
+
+// makes reports whether a call makes something of the size that an argument after the first says.
+func (x *pass) makes(call *ast.CallExpr) bool {
+	if id, ok := ast.Unparen(call.Fun).(*ast.Ident); ok {
+		b, ok := x.pkg.TypesInfo.Uses[id].(*types.Builtin)
+		return ok && b.Name() == "make"
+	}
+	f := callee(x.pkg.TypesInfo, call)
+	return f != nil && f.Pkg() != nil && f.Name() == "Repeat" &&
+		slices.Contains([]string{"strings", "bytes", "slices"}, f.Pkg().Path())
 }
 
 // loopsOver reports whether a function may loop as often as a parameter says: it

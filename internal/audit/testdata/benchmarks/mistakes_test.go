@@ -8,9 +8,13 @@ import (
 	"sort"
 	"strings"
 	"testing"
+	"time"
 )
 
-var sink uint64
+var (
+	sink     uint64
+	sinkText string
+)
 
 // The population count of Dave Cheney's "How to write benchmarks in Go" (2013) and
 // of golang.org/issue/14813: what is measured is an empty loop.
@@ -136,5 +140,40 @@ func BenchmarkQuadratic(b *testing.B) {
 func BenchmarkCondition(b *testing.B) {
 	for i := 0; b.Loop() && i < 1000; i++ { // want loop-condition
 		sink += uint64(fib(3))
+	}
+}
+
+func BenchmarkInsert(b *testing.B) {
+	data := []int{3, 1, 2}
+	for b.Loop() {
+		insert(data) // want input-used-up
+	}
+}
+
+func BenchmarkArrange(b *testing.B) {
+	data := []int{3, 1, 2}
+	for b.Loop() {
+		arrange(data) // want input-used-up
+	}
+}
+
+func BenchmarkDrain(b *testing.B) {
+	r := bytes.NewReader(make([]byte, 100))
+	for b.Loop() {
+		drain(r) // want input-used-up
+	}
+}
+
+func BenchmarkSleepFirst(b *testing.B) {
+	time.Sleep(time.Millisecond) // want setup-timed
+	for i := 0; i < b.N; i++ {
+		sink += uint64(fib(i & 7))
+	}
+}
+
+func BenchmarkGrowing(b *testing.B) {
+	for i := 0; i < b.N; i++ {
+		insert(make([]int, b.N))            // want n-as-size
+		sinkText = strings.Repeat("a", b.N) // want n-as-size
 	}
 }

@@ -120,3 +120,32 @@ func BenchmarkResetOnce(b *testing.B) {
 		sink += uint64(fib(10))
 	}
 }
+
+func BenchmarkInsertCopy(b *testing.B) {
+	from, data := []int{3, 1, 2}, make([]int, 3)
+	for b.Loop() {
+		copy(data, from)
+		insert(data)
+	}
+}
+
+func BenchmarkArranged(b *testing.B) {
+	data := []int{3, 1, 2}
+	for b.Loop() {
+		arranged(data)
+	}
+}
+
+func BenchmarkReverse(b *testing.B) {
+	data := []int{3, 1, 2}
+	for b.Loop() {
+		reverse(data)
+	}
+}
+
+func BenchmarkResults(b *testing.B) {
+	results := make([]int, b.N)
+	for i := range b.N {
+		results[i] = fib(i & 7)
+	}
+}
