@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"strings"
 	"testing"
 
 	"github.com/beagle-go/beagle/mutate"
@@ -118,6 +119,20 @@ func TestUses(t *testing.T) {
 	}
 }
 
+// TestUsesUnsafe: a text without a copy shares the bytes of a slice, though its function only reads.
+func TestUsesUnsafe(t *testing.T) {
+	for text, want := range map[string]bool{`*(*string)(unsafe.Pointer(&b))`: false, `string(b)`: true} {
+		src := "func text(b []byte) string { return " + text + " }\nfunc f() string { c := make([]byte, 3); return text(c) }"
+		if !want {
+			src = "import \"unsafe\"\n" + src
+		}
+		p := check(t, src)
+		if got := Owns(p, variable(t, p, "c")); got != want {
+			t.Errorf("with %s, owned is %v", text, got)
+		}
+	}
+}
+
 // TestOwnsUpTo: what follows the loop does not matter to it.
 func TestOwnsUpTo(t *testing.T) {
 	for code, want := range map[string]bool{
@@ -151,6 +166,33 @@ func TestOwnsUpTo(t *testing.T) {
 		}
 		if got := OwnsUpTo(p, variable(t, p, "c"), loop); got != want {
 			t.Errorf("%s: owned up to the loop is %v", code, got)
+		}
+	}
+}
+
+// TestApartTypes: slices of two types share memory after a conversion, or where a type parameter
+// stands for the other type.
+func TestApartTypes(t *testing.T) {
+	for types, want := range map[string]bool{
+		"type A = int8; type B = int32":                          true,
+		"type A = struct{ X int }; type B = struct{ X int8 }":    true,
+		"type A = struct{ X int }; type B struct{ X int }":       true,
+		"type A = struct{ X int }; type B = struct{ X int `x` }": false,
+		"type A = int; type B = T":                               false,
+	} {
+		generic := ""
+		if strings.Contains(types, "= T") {
+			generic = "[T any]"
+		}
+		p := check(t, "var kept any\nfunc f"+generic+"() { "+types+`
+	other := kept.([]A)
+	to := make([]B, 3)
+	kept = to
+	other = kept.([]A)
+	_ = other
+}`)
+		if got := Apart(p, variable(t, p, "to"), variable(t, p, "other")); got != want {
+			t.Errorf("%s: apart is %v", types, got)
 		}
 	}
 }

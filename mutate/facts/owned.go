@@ -99,12 +99,16 @@ func Apart(p *mutate.Pass, slice, other *types.Var) bool {
 	if Owns(p, slice) || Owns(p, other) {
 		return true
 	}
+	if !Fresh(p, slice) {
+		return false
+	}
 	older := IsLocal(p, other) && other.Pos() < slice.Pos() && !p.Reassigned(other, p.File)
-	return Fresh(p, slice) && (Fresh(p, other) || older || otherElements(other.Type(), slice.Type()))
+	generic := IsGeneric(p, Owned.Of(p)[slice].Decl.Stmt)
+	return Fresh(p, other) || older || !generic && otherElements(other.Type(), slice.Type())
 }
 
 // otherElements reports whether a value of a type can be no part of the memory of a slice, since
-// the slice has no such elements.
+// the slice has no such elements. Conversions between types of slices ignore tags of fields.
 func otherElements(part, slice types.Type) bool {
 	whole, ok := slice.Underlying().(*types.Slice)
 	if !ok {
@@ -112,7 +116,7 @@ func otherElements(part, slice types.Type) bool {
 	}
 	switch part := part.Underlying().(type) {
 	case *types.Slice:
-		return !types.Identical(part.Elem(), whole.Elem()) && !HoldsArray(whole.Elem())
+		return !types.IdenticalIgnoreTags(part.Elem(), whole.Elem()) && !HoldsArray(whole.Elem())
 	case *types.Array, *types.Basic: // memory of its own
 		return true
 	}
@@ -342,13 +346,21 @@ func passed(p *mutate.Pass, call *ast.CallExpr, arg ast.Expr) Use {
 			}
 		}
 		// Code that changes nothing keeps nothing, but in its results. A function of the candidate
-		// may ask whether its argument is nil.
+		// may ask whether its argument is nil, and may make a text of its bytes without a copy.
 		if f.Pkg() != nil && !p.Effects(call).Writes && SharesNoMemory(f.Signature().Results()) {
-			if p.Decl(f) != nil {
+			switch {
+			case p.Decl(f) == nil:
+				return 0
+			case !importsUnsafe(p):
 				return Sizes
 			}
-			return 0
 		}
 	}
 	return Hands
+}
+
+// importsUnsafe reports whether the file of the candidate imports package unsafe, by which a string
+// or a number may lead to the memory of a slice.
+func importsUnsafe(p *mutate.Pass) bool {
+	return slices.ContainsFunc(p.File.Imports, func(i *ast.ImportSpec) bool { return i.Path.Value == `"unsafe"` })
 }

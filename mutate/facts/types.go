@@ -84,6 +84,16 @@ func HoldsArray(t types.Type) bool {
 	return false
 }
 
+// IsGeneric reports whether code stands in a generic function, in which two types may be the same.
+func IsGeneric(p *mutate.Pass, n ast.Node) bool {
+	decl := p.FuncOf(n)
+	if decl == nil {
+		return false // a value of the package
+	}
+	fn, ok := p.Info.Defs[decl.Name].(*types.Func)
+	return !ok || fn.Signature().TypeParams().Len()+fn.Signature().RecvTypeParams().Len() > 0
+}
+
 // ComparesSafely reports whether == of a type cannot panic, as it can for interfaces.
 func ComparesSafely(t types.Type) bool { return types.Comparable(t) && !mutate.HoldsInterface(t) }
 
