@@ -248,6 +248,9 @@ func (r *requiring) write(dir string) (*Requirement, error) {
 
 // withLines adds lines to a text, in order, where it lacks them.
 func withLines(text string, more []string) string {
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n" // else a line could follow the last one on its own line
+	}
 	lines := slices.Collect(strings.Lines(text))
 	for _, l := range more {
 		if !slices.Contains(lines, l) {

@@ -139,6 +139,20 @@ func builds(t *testing.T, dir string) {
 	}
 }
 
+// TestWithLines: each line is there once, and on a line of its own.
+func TestWithLines(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":           "b 1\nd 1\n",
+		"a 1\nc 1":   "a 1\nb 1\nc 1\nd 1\n",
+		"b 1\nd 1\n": "b 1\nd 1\n",
+	} {
+		if got := withLines(text, []string{"b 1\n", "d 1\n"}); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+}
+
 // TestRequireRefuses says what to do where a module cannot be added.
 func TestRequireRefuses(t *testing.T) {
 	t.Parallel()
