@@ -311,3 +311,16 @@ func (q *Requirement) Patch() (files []beagle.PatchFile) {
 	}
 	return files
 }
+
+// before returns the text of a file that the requirement changes, as it was.
+func (q *Requirement) before(path string) (string, bool) {
+	if q == nil {
+		return "", false
+	}
+	for _, e := range q.files {
+		if e != nil && e.name == path {
+			return e.before, true
+		}
+	}
+	return "", false
+}
