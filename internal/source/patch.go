@@ -55,18 +55,27 @@ func (w *Writer) Patch(src string, extra []beagle.PatchFile) (beagle.Patch, erro
 	}
 	// Further files are new, or replace one of the module.
 	for _, e := range extra {
-		before := ""
-		if e.Before != "" {
-			text, err := os.ReadFile(filepath.Join(w.of.Dir, filepath.FromSlash(e.Path)))
-			if err != nil {
-				return beagle.Patch{}, err
-			}
-			before = string(text)
+		before, err := w.before(e)
+		if err != nil {
+			return beagle.Patch{}, err
 		}
 		patch.Files = append(patch.Files, e)
 		patch.Diff += unified(e.Path, before, e.After, e.Before == "")
 	}
 	return patch, nil
+}
+
+// before returns the text that a further file replaces. That of go.mod is the one that the change
+// was made from: a diff from a later one would take back what the user changed since.
+func (w *Writer) before(e beagle.PatchFile) (string, error) {
+	if e.Before == "" {
+		return "", nil
+	}
+	if text, ok := w.required.before(e.Path); ok {
+		return text, nil
+	}
+	text, err := os.ReadFile(filepath.Join(w.of.Dir, filepath.FromSlash(e.Path)))
+	return string(text), err
 }
 
 // compiles type-checks the package with the patched files: the last guard

@@ -248,6 +248,9 @@ func (r *requiring) write(dir string) (*Requirement, error) {
 
 // withLines adds lines to a text, in order, where it lacks them.
 func withLines(text string, more []string) string {
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n" // else a line could follow the last one on its own line
+	}
 	lines := slices.Collect(strings.Lines(text))
 	for _, l := range more {
 		if !slices.Contains(lines, l) {
@@ -310,4 +313,17 @@ func (q *Requirement) Patch() (files []beagle.PatchFile) {
 		files = append(files, f)
 	}
 	return files
+}
+
+// before returns the text of a file that the requirement changes, as it was.
+func (q *Requirement) before(path string) (string, bool) {
+	if q == nil {
+		return "", false
+	}
+	for _, e := range q.files {
+		if e != nil && e.name == path {
+			return e.before, true
+		}
+	}
+	return "", false
 }

@@ -77,6 +77,21 @@ func TestRequire(t *testing.T) {
 	if err != nil || strings.Contains(string(before), "require") {
 		t.Errorf("go.mod is changed: %v\n%s", err, before)
 	}
+	// Whatever the user adds to go.mod in the meantime, the patch leaves alone.
+	edited := strings.Replace(string(before), "go 1.26", "go 1.26.1", 1)
+	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte(edited), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if later, err := u.Writer.Patch(callsOther, q.Patch()); err != nil || later.Diff != p.Diff {
+		t.Errorf("after a change of go.mod: %v\n%s", err, later.Diff)
+	}
+	var changed *beagle.UsageError
+	if err := Apply(dir, p); !errors.As(err, &changed) {
+		t.Errorf("a patch is applied to another go.mod: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "go.mod"), before, 0o644); err != nil {
+		t.Fatal(err)
+	}
 	if err := Apply(dir, p); err != nil {
 		t.Fatal(err)
 	}
@@ -136,6 +151,20 @@ func builds(t *testing.T, dir string) {
 	c.Dir, c.Env = dir, append(os.Environ(), "GOPROXY=off")
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Errorf("the patched module: %v\n%s", err, out)
+	}
+}
+
+// TestWithLines: each line is there once, and on a line of its own.
+func TestWithLines(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":           "b 1\nd 1\n",
+		"a 1\nc 1":   "a 1\nb 1\nc 1\nd 1\n",
+		"b 1\nd 1\n": "b 1\nd 1\n",
+	} {
+		if got := withLines(text, []string{"b 1\n", "d 1\n"}); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
 	}
 }
 

@@ -81,7 +81,8 @@ func newUnit(
 	// Build the parts that work on candidates, and write the original as the first candidate.
 	u.Reader = newReader(&u.Target, u.Scope)
 	u.Copies = &Copies{of: &u.Target, opts: &u.opts, pkg: pkg, scope: u.Scope, reader: u.Reader}
-	u.Writer = &Writer{of: &u.Target, pkg: pkg, scope: u.Scope, reader: u.Reader, conditions: u.Conditions}
+	u.Writer = &Writer{of: &u.Target, pkg: pkg, scope: u.Scope, reader: u.Reader, conditions: u.Conditions,
+		required: u.Requirement}
 	u.Callers = &Callers{of: &u.Target, opts: &u.opts}
 	return u, u.extract()
 }

@@ -20,6 +20,7 @@ type Writer struct {
 	scope      *Scope
 	reader     *Reader
 	conditions *Conditions
+	required   *Requirement // changes go.mod and go.sum; nil for none
 }
 
 // Variant adds the suffix to the name of each declaration of the candidate, so that one package can

@@ -62,6 +62,7 @@ const (
 func (t *timer) begin() {
 	t.rng = rand.New(rand.NewSource(int64(plan.Seed)))
 	t.allocs = newAllocations()
+	checkClocks()
 	t.blank, t.blankCall = blanks()
 	t.reset()
 	t.at, t.calls, t.current = -1, firstCalls, plan.Versions[0]

@@ -2,7 +2,10 @@
 
 package live
 
-import "time"
+import (
+	"runtime"
+	"time"
+)
 
 // Which clock times a slice.
 //
@@ -17,7 +20,7 @@ import "time"
 // process, the sleep belongs to the call: a version that sleeps instead of working is not faster.
 // The thread has then given up its processor by itself, which the system counts apart from the
 // times when it was taken away. In both cases the slice counts by the wall clock, and so it does
-// where the system has no such clocks.
+// where the system has no such clocks, or has them only in name: see keeps.
 
 // A reading is the state of the calling thread's clock at one moment.
 type reading struct {
@@ -36,7 +39,7 @@ const (
 // nanoseconds. It is the wall time if the thread waited for no processor, or if its clock does not
 // tell.
 func busy(wall time.Duration, from, to reading, cpu, blank int64) time.Duration {
-	if from.cpu < 0 || to.cpu < 0 || from.thread != to.thread || from.sleeps != to.sleeps {
+	if byWall || from.cpu < 0 || to.cpu < 0 || from.thread != to.thread || from.sleeps != to.sleeps {
 		return wall
 	}
 	used := time.Duration(max(cpu-blank, 1))
@@ -59,6 +62,40 @@ type timeBudget struct {
 // empty reports whether the budget is used up.
 func (p *timeBudget) empty(now time.Time) bool {
 	return max(p.used, now.Sub(p.began)/waits) >= time.Duration(plan.Budget)
+}
+
+// byWall says that all slices count by the wall clock alone.
+var byWall bool
+
+// keeps reports whether the system keeps the clocks of threads: a thread that slept has given up
+// its processor once more, and the clock of one that works has gone on at each reading. Some
+// systems that stand in for Linux count no sleeps, so a version that sleeps would seem to take no
+// time. Others count processor time in ticks that are longer than a slice.
+func keeps(read func() reading, sleep func()) bool {
+	from := read()
+	if from.cpu < 0 {
+		return false
+	}
+	sleep()
+	last := read()
+	if last.thread != from.thread || last.sleeps == from.sleeps {
+		return false
+	}
+	for i := 0; i < 16; i++ {
+		next := read()
+		if next.cpu <= last.cpu {
+			return false
+		}
+		last = next
+	}
+	return true
+}
+
+// checkClocks finds out whether slices count by the thread's clock.
+func checkClocks() {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	byWall = !keeps(readThread, func() { time.Sleep(100 * time.Microsecond) })
 }
 
 // blanks returns the time that a reading itself takes by the thread's clock: of a whole reading,

@@ -72,3 +72,43 @@ func TestReadThread(t *testing.T) {
 	}
 	t.Error("a thread that works seems to sleep")
 }
+
+// TestKeeps: clocks that count no sleeps, or stand still while a thread works, do not time slices.
+func TestKeeps(t *testing.T) {
+	var at reading
+	for _, c := range []struct {
+		name        string
+		step, sleep int64 // of the clock at a reading, and of the count in a sleep
+		thread      int   // by which a sleep moves to another thread
+		want        bool
+	}{
+		{"kept", 200, 1, 0, true}, {"no sleeps", 200, 0, 0, false}, {"ticks", 0, 1, 0, false},
+		{"another thread", 200, 1, 1, false}, {"no clock", -1, 1, 0, false},
+	} {
+		at = reading{cpu: 1000 * c.step}
+		read := func() reading { at.cpu += c.step; return at }
+		sleep := func() { at.sleeps += c.sleep; at.thread += c.thread }
+		if got := keeps(read, sleep); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+	defer func(was bool) { byWall = was }(byWall)
+	byWall = true
+	const us = time.Microsecond
+	if got := busy(900*us, reading{}, reading{}, int64(100*us), 0); got != 900*us {
+		t.Errorf("a slice of 900 us by the wall clock: %v", got)
+	}
+}
+
+// TestCheckClocks: where a sleep is counted, slices count by the thread's clock.
+func TestCheckClocks(t *testing.T) {
+	defer func(was bool) { byWall = was }(byWall)
+	for i := 0; i < 20; i++ {
+		if checkClocks(); !byWall {
+			return
+		}
+	}
+	if readThread().cpu >= 0 {
+		t.Skip("this system does not keep the clocks of threads")
+	}
+}

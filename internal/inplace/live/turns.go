@@ -103,6 +103,7 @@ func (t *turner) begin() {
 	alternates = true
 	t.rng = rand.New(rand.NewSource(int64(plan.Seed)))
 	t.allocs = newAllocations()
+	checkClocks()
 	t.blank, _ = blanks()
 	t.calls, t.left = firstCalls, -1 // the first iteration begins a slice
 	t.holds = n.Own == 0
