@@ -114,12 +114,14 @@ func operandOf(code []byte, at uint64) (o operand) {
 		}
 		o = operand{length: in.Len, at: in.PCRelOff, size: in.PCRel}
 	}
-	if o.length > len(code) {
+	switch {
+	case o.length > len(code):
 		return operand{}
-	}
-	if o.size == 4 {
+	case o.size == 4:
 		distance := int32(binary.LittleEndian.Uint32(code[o.at:]))
 		o.address = at + uint64(o.length) + uint64(int64(distance))
+	default: // a short jump stays in the code
+		o.at, o.size = 0, 0
 	}
 	return o
 }

@@ -57,6 +57,30 @@ func changed(t *testing.T, from, to string) (program string) {
 	return ""
 }
 
+// TestSameInstructions: only the distance to data may differ between two functions.
+func TestSameInstructions(t *testing.T) {
+	const low = 0x401000
+	all := text{make([]byte, 0x1000), low}
+	ret := []byte{0xc3, 0xc3, 0xc3, 0xc3, 0xc3, 0xc3}
+	for name, c := range map[string]struct {
+		a, b []byte
+		same bool
+	}{
+		"data":         {[]byte{0x48, 0x8d, 0x05, 0, 0, 0x10, 0}, []byte{0x48, 0x8d, 0x05, 8, 0, 0x10, 0}, true},
+		"code":         {[]byte{0x48, 0x8d, 0x05, 0, 0, 0, 0}, []byte{0x48, 0x8d, 0x05, 8, 0, 0, 0}, false},
+		"short jump":   {[]byte{0x75, 2}, []byte{0x75, 3}, false},
+		"long jump":    {[]byte{0x0f, 0x85, 2, 0, 0, 0}, []byte{0x0f, 0x85, 3, 0, 0, 0}, false},
+		"constant":     {[]byte{0xb8, 1, 0, 0, 0}, []byte{0xb8, 2, 0, 0, 0}, false},
+		"vector, data": {[]byte{0xc5, 0xfd, 0x6f, 0x05, 0, 0, 0x10, 0}, []byte{0xc5, 0xfd, 0x6f, 0x05, 8, 0, 0x10, 0}, true},
+		"vector":       {[]byte{0xc5, 0xfd, 0x6f, 0x45, 0x10}, []byte{0xc5, 0xfd, 0x6f, 0x45, 0x20}, false},
+	} {
+		a, b := append(c.a, ret...), append(c.b, ret...)
+		if got := sameInstructions(a, b, low, all); got != c.same {
+			t.Errorf("%s: same is %v", name, got)
+		}
+	}
+}
+
 // TestNameStays: a process keeps its program's name in the provenance when it has ended.
 func TestNameStays(t *testing.T) {
 	p := start(t, build(t))
