@@ -143,6 +143,7 @@ func TestBadFile(t *testing.T) {
 		foreign:                                  "foreign.jsonl:1: ",
 		filepath.Join(h.dir, "none", "x.jsonl"):  "name a file in a directory that can be written",
 		filepath.Join(h.dir, "token", "x.jsonl"): "not a directory",
+		os.DevNull:                               "is no file", // which must not be replaced
 	} {
 		var out, errs bytes.Buffer
 		status := run([]string{"capture", "start", "--at", live, "--token", h.flags[3], "-C", "../..", "--for", "1h",

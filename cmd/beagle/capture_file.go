@@ -50,9 +50,14 @@ const roomForCalls = 64 << 10
 // older returns what the file holds already.
 func (f *callFile) older(u *source.Unit) (*capture.Records, error) {
 	r := &capture.Records{}
-	_, err := os.Stat(f.path)
-	if errors.Is(err, os.ErrNotExist) {
+	info, err := os.Stat(f.path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
 		return r, nil
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular(): // /dev/full can be read without end, and must not be replaced
+		return nil, &beagle.UsageError{What: "--out " + f.path + " is no file", Remedy: "name a file, such as calls.jsonl"}
 	}
 	if r.List, err = corpus.Load(u, f.path); err != nil {
 		return nil, err
