@@ -119,7 +119,8 @@ func TestUses(t *testing.T) {
 	}
 }
 
-// TestUsesUnsafe: a text without a copy shares the bytes of a slice, though its function only reads.
+// TestUsesUnsafe: a text without a copy shares the bytes of a slice, although its function only
+// reads.
 func TestUsesUnsafe(t *testing.T) {
 	for text, want := range map[string]bool{`*(*string)(unsafe.Pointer(&b))`: false, `string(b)`: true} {
 		src := "func text(b []byte) string { return " + text + " }\nfunc f() string { c := make([]byte, 3); return text(c) }"

@@ -230,7 +230,7 @@ func (s *mapEntrySite) readsAfter(p *mutate.Pass, list []ast.Stmt) (reads []*ast
 }
 
 // leaves reports whether a statement changes neither the names nor the entry. A map of another type
-// is another map.
+// is another map, unless a conversion leads from one to the other, which ignores tags of fields.
 func (s *mapEntrySite) leaves(p *mutate.Pass, st ast.Stmt) bool {
 	for v := range s.names(p) {
 		if s.assigns(p, v, st) {
@@ -247,18 +247,12 @@ func (s *mapEntrySite) leaves(p *mutate.Pass, st ast.Stmt) bool {
 		if _, ok := other.(*types.Map); !ok {
 			return private
 		}
-		return !types.Identical(own, other) && !isGeneric(p, st)
+		return !types.IdenticalIgnoreTags(own, other) && !facts.IsGeneric(p, st)
 	}
 	return facts.ChangesOnly(p, st, store, func(call *ast.CallExpr) bool {
 		_, grows := p.IsBuiltin(call, "append")
 		return grows && private
 	})
-}
-
-// isGeneric reports whether code stands in a generic function, in which two types may be the same.
-func isGeneric(p *mutate.Pass, n ast.Node) bool {
-	fn, ok := p.Info.Defs[p.FuncOf(n).Name].(*types.Func)
-	return !ok || fn.Signature().TypeParams().Len()+fn.Signature().RecvTypeParams().Len() > 0
 }
 
 // readsIn returns the reads of the entry in code, apart from those in functions, which run at

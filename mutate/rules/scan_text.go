@@ -76,6 +76,10 @@ func scanOf(p *mutate.Pass, call *ast.CallExpr) *scan {
 	if _, ok := p.IsCall(call, "fmt", "Sscanf"); !ok || call.Ellipsis.IsValid() || !takesTime(p, call) {
 		return nil
 	}
+	// A call with several results may stand for the text, the format and the variables.
+	if len(call.Args) < 3 {
+		return nil
+	}
 	// The new function names the package as the file does. Short names are those of its variables.
 	fun, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || len(p.Text(fun.X)) < 3 || p.Text(fun.X) == "rest" || p.Text(fun.X) == "err" {
@@ -196,7 +200,7 @@ func pieceOf(verb byte, operand types.Type) (step scanStep, ok bool) {
 // apartOperands reports whether all operands are addresses of different variables: local ones, or
 // fields of one struct.
 func apartOperands(p *mutate.Pass, operands []ast.Expr) bool {
-	seen := map[string]bool{}
+	seen := map[types.Object]bool{}
 	var root *types.Var
 	for _, e := range operands {
 		u, ok := ast.Unparen(e).(*ast.UnaryExpr)
@@ -204,20 +208,21 @@ func apartOperands(p *mutate.Pass, operands []ast.Expr) bool {
 			return false
 		}
 		at := ast.Unparen(u.X)
+		var target types.Object = p.Var(at)
 		if sel, ok := at.(*ast.SelectorExpr); ok {
 			s := p.Info.Selections[sel]
 			v := p.Var(sel.X)
 			if s == nil || s.Kind() != types.FieldVal || len(s.Index()) != 1 || v == nil || root != nil && root != v {
 				return false
 			}
-			root = v
+			root, target = v, s.Obj()
 		} else if v := p.Var(at); v == nil || !facts.IsLocal(p, v) {
 			return false
 		}
-		if seen[p.Text(at)] {
+		if seen[target] {
 			return false
 		}
-		seen[p.Text(at)] = true
+		seen[target] = true
 	}
 	return true
 }
