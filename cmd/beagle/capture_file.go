@@ -57,7 +57,10 @@ func (f *callFile) older(u *source.Unit) (*capture.Records, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular(): // /dev/full can be read without end, and must not be replaced
-		return nil, &beagle.UsageError{What: "--out " + f.path + " is no file", Remedy: "name a file, such as calls.jsonl"}
+		return nil, &beagle.UsageError{
+			What:   "--out " + f.path + " is no file",
+			Remedy: "name a file, such as calls.jsonl",
+		}
 	}
 	if r.List, err = corpus.Load(u, f.path); err != nil {
 		return nil, err

@@ -123,7 +123,8 @@ func TestUses(t *testing.T) {
 // reads.
 func TestUsesUnsafe(t *testing.T) {
 	for text, want := range map[string]bool{`*(*string)(unsafe.Pointer(&b))`: false, `string(b)`: true} {
-		src := "func text(b []byte) string { return " + text + " }\nfunc f() string { c := make([]byte, 3); return text(c) }"
+		src := "func text(b []byte) string { return " + text + " }\n" +
+			"func f() string { c := make([]byte, 3); return text(c) }"
 		if !want {
 			src = "import \"unsafe\"\n" + src
 		}
