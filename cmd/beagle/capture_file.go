@@ -28,6 +28,9 @@ func (o *captureFlags) open(u *source.Unit) error {
 	}
 	// An older file must hold calls of this function.
 	f := &callFile{path: o.out}
+	if at, err := filepath.EvalSymlinks(f.path); err == nil { // a link stays one
+		f.path = at
+	}
 	if _, err := f.older(u); err != nil {
 		return err
 	}
@@ -50,8 +53,16 @@ const roomForCalls = 64 << 10
 // older returns what the file holds already.
 func (f *callFile) older(u *source.Unit) (*capture.Records, error) {
 	r := &capture.Records{}
-	_, err := os.Stat(f.path)
-	if errors.Is(err, os.ErrNotExist) {
+	info, err := os.Stat(f.path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return r, nil
+	case err != nil:
+		return nil, fmt.Errorf("--out: %w", err)
+	case !info.Mode().IsRegular():
+		return nil, &beagle.UsageError{What: "--out: " + f.path + " is not a regular file",
+			Remedy: "name a file of JSON lines, or one that is not there yet"}
+	case info.Size() == 0: // as mktemp makes one
 		return r, nil
 	}
 	if r.List, err = corpus.Load(u, f.path); err != nil {
