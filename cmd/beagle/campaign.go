@@ -120,7 +120,7 @@ func (o *campaignFlags) flags(f *flagSet) {
 	f.BoolVar(&o.again, "again", false, "try again what earlier campaigns tried without success")
 	f.BoolVar(&o.anyway, "anyway", false, "go on although a saving frees no machine")
 	f.BoolVar(&o.noBench, "no-bench", false, "compare no benchmark of a winner's inputs with the profile")
-	f.StringVar(&o.resume, "resume", "", "go on with this `campaign`")
+	f.StringVar(&o.resume, "resume", "", "go on with this `campaign`, by the flags that it began with")
 	serverFlags(f, &o.server)
 	f.BoolVar(&o.memory, "memory", false, "list what campaigns tried, and why it was no success")
 	f.BoolVar(&o.spots.asJSON, "json", false, "print one JSON object (docs/json.md)")
@@ -215,6 +215,9 @@ func (o *campaignRun) reread(c *command, args, sources []string) (*campaignRun, 
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := again.changes(f); err != nil {
+		return nil, nil, err
+	}
 	again.store, again.state = o.store, state
 	again.spots.dir, again.spec.Dir = state.Dir, state.Dir
 	return again, f, nil
@@ -259,6 +262,12 @@ func (o *campaignRun) settle(f *flagSet) error {
 // settleModels reads the models and their budget. Kept models stay until others are named.
 func (o *campaignRun) settleModels(f *flagSet) error {
 	if o.kept && len(o.spec.Models.Ask) > 0 && !f.given("model") && !f.given("agent") {
+		if names := f.givenOf(ofModels); len(names) > 0 {
+			return &beagle.UsageError{
+				What:   strings.Join(names, " and ") + " beside --resume, and no model",
+				Remedy: "name the models again, with --model or --agent, and all that belongs to them",
+			}
+		}
 		if f.given("budget-usd") {
 			o.spec.Models.Caps.Money = llm.MicrosOf(o.models.dollars)
 		}
@@ -321,6 +330,19 @@ func (o *campaignFlags) checkTogether() error {
 	case o.inputs != "" && o.at != "":
 		return bad("--inputs and --at exclude each other", "give recorded calls, or capture them now")
 	}
+	// A campaign may be taken up from elsewhere.
+	at := strings.Split(o.at, ",")
+	for i, address := range at {
+		if address == "" || strings.Contains(address, "://") {
+			continue
+		}
+		whole, err := filepath.Abs(strings.TrimPrefix(address, "unix:"))
+		if err != nil {
+			return err
+		}
+		at[i] = whole
+	}
+	o.at = strings.Join(at, ",")
 	if o.inputs != "" {
 		whole, err := filepath.Abs(o.inputs)
 		if err != nil {
@@ -444,13 +466,8 @@ func (o *campaignRun) load(f *flagSet) error {
 		return err
 	case placed && at != o.server:
 		return elsewhere(b, at)
-	case placed && f.given("budget-usd"):
-		return &beagle.UsageError{
-			What:   fmt.Sprintf("--budget-usd with campaign %s, which a workflow on %s has", b.ID, at.Address),
-			Remedy: "leave it out: the workflow keeps the budget that the campaign was planned with",
-		}
 	case placed:
-		return nil // its state is the workflow's
+		return followed(f, b.ID, at.Address) // its state is the workflow's
 	}
 	// Go on here, with a larger budget if the flags give one.
 	o.state.Again()

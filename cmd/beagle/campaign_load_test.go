@@ -1,9 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/beagle-go/beagle"
@@ -29,7 +33,10 @@ func TestResumeBudget(t *testing.T) {
 	}
 	resume := func(at fleet.Server, args ...string) (float64, error) {
 		std := stdio{io.Discard, io.Discard}
-		args = append(args, "--resume", "c1", "--model", "test@http://127.0.0.1:1/v1")
+		args = append(args, "--resume", "c1")
+		if at.Address == "" {
+			args = append(args, "--model", "test@http://127.0.0.1:1/v1")
+		}
 		first := &campaignRun{campaignFlags: campaignFlags{resume: "c1"}, std: std, store: s}
 		o, f, err := first.reread(campaignCommand, args, nil)
 		if err != nil {
@@ -53,7 +60,7 @@ func TestResumeBudget(t *testing.T) {
 		t.Fatal(err)
 	}
 	var bad *beagle.UsageError
-	if _, err := resume(at, "--budget-usd", "5"); !errors.As(err, &bad) {
+	if _, err := resume(at, "--candidates", "5"); !errors.As(err, &bad) {
 		t.Errorf("in a workflow: %v", err)
 	}
 	if _, err := resume(at); err != nil {
@@ -110,9 +117,40 @@ func TestResumeKeepsSettings(t *testing.T) {
 	if got := resume(); !reflect.DeepEqual(got, want) {
 		t.Errorf("resumed:\n%+v\nwant\n%+v", got, want)
 	}
+	probes := want
+	wd, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	probes.Inputs, probes.At = "", "http://host/probe,"+filepath.Join(wd, "a.sock")
+	if got := resume("--at", "http://host/probe,a.sock"); !reflect.DeepEqual(got, probes) {
+		t.Errorf("resumed with probes:\n%+v\nwant\n%+v", got, probes)
+	}
 	want.Spec.Candidates, want.Spec.Models.Caps.Money = 20, llm.MicrosOf(5)
 	if got := resume("--candidates", "20", "--budget-usd", "5"); !reflect.DeepEqual(got, want) {
 		t.Errorf("resumed with other settings:\n%+v\nwant\n%+v", got, want)
+	}
+}
+
+// TestResumeRefuses: a flag beside --resume that would change nothing is refused, with its name.
+func TestResumeRefuses(t *testing.T) {
+	kept := campaigns.Order{Spec: flow.Defaults()}
+	var err error
+	if kept.Spec.Models.Ask, err = llm.ParseModels([]string{"test@http://127.0.0.1:1/v1"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"--targets", "9"}, {"--least", "2"}, {"--temperature", "0.5"}, {"--key-file", "x"},
+	} {
+		o, f, _, err := readCampaign(campaignCommand, args, stdio{io.Discard, io.Discard}, &kept)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var bad *beagle.UsageError
+		err = cmp.Or(o.changes(f), o.settleModels(f))
+		if !errors.As(err, &bad) || !strings.Contains(bad.What, args[0]) {
+			t.Errorf("%q: %v", args, err)
+		}
 	}
 }
 

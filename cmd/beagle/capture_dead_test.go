@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -141,9 +142,11 @@ func TestBadFile(t *testing.T) {
 	}
 	for file, want := range map[string]string{
 		foreign:                                  "foreign.jsonl:1: ",
+		h.dir:                                    "is not a regular file",
+		"/dev/zero":                              "is not a regular file",
 		filepath.Join(h.dir, "none", "x.jsonl"):  "name a file in a directory that can be written",
 		filepath.Join(h.dir, "token", "x.jsonl"): "not a directory",
-		os.DevNull:                               "is no file", // which must not be replaced
+		os.DevNull:                               "not a regular file", // which must not be replaced
 	} {
 		var out, errs bytes.Buffer
 		status := run([]string{"capture", "start", "--at", live, "--token", h.flags[3], "-C", "../..", "--for", "1h",
@@ -155,6 +158,39 @@ func TestBadFile(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(h.dir, ".beagle-*")); h.session(t) != nil || len(left) > 0 {
 		t.Errorf("armed, or files are left: %q", left)
 	}
+}
+
+// TestEmptyFile: calls go to an empty file, as mktemp makes one, and a link to it stays a link.
+func TestEmptyFile(t *testing.T) {
+	u, err := source.Load(t.Context(), source.Options{Dir: "../..",
+		Spec: "./examples/tags.NormalizeTagArbTagValue"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	file, link := filepath.Join(dir, "calls.jsonl"), filepath.Join(dir, "link")
+	if err := errors.Join(os.WriteFile(file, nil, 0o600), os.Symlink(file, link)); err != nil {
+		t.Fatal(err)
+	}
+	o := &captureFlags{out: link}
+	if err := o.open(u); err != nil {
+		t.Fatal(err)
+	}
+	defer o.file.discard()
+	if err := o.file.write(u, &capture.Records{List: []beagle.Record{keptCall()}}); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(file)
+	if info, bad := os.Lstat(link); err != nil || bad != nil || info.Mode().IsRegular() ||
+		!strings.Contains(string(b), `"kept"`) {
+		t.Errorf("%v %v\n%s", err, bad, b)
+	}
+}
+
+// keptCall is a call of the example's function with the argument "kept".
+func keptCall() beagle.Record {
+	args := rt.Value{Kind: rt.KindStruct, Names: []string{"A0"}, Elems: []rt.Value{{Kind: rt.KindString, Str: "kept"}}}
+	return beagle.Record{Weight: 2, Args: args.Append(nil)}
 }
 
 // TestCallsAreSaved: when the file cannot be written in the end, the calls are elsewhere.
@@ -177,10 +213,7 @@ func TestCallsAreSaved(t *testing.T) {
 	if err := os.RemoveAll(dir); err != nil { // as a full disk, the write fails
 		t.Fatal(err)
 	}
-	args := rt.Value{Kind: rt.KindStruct, Names: []string{"A0"}, Elems: []rt.Value{{Kind: rt.KindString, Str: "kept"}}}
-	r := &capture.Records{List: []beagle.Record{{Weight: 2,
-		Args: args.Append(nil)}}}
-	err = o.file.write(u, r)
+	err = o.file.write(u, &capture.Records{List: []beagle.Record{keptCall()}})
 	saved, _ := filepath.Glob(filepath.Join(os.TempDir(), "beagle-calls-*.jsonl"))
 	if err == nil || len(saved) != 1 || !strings.Contains(err.Error(), "the captured calls are in "+saved[0]) {
 		t.Fatalf("%v; %q", err, saved)

@@ -28,6 +28,9 @@ func (o *captureFlags) open(u *source.Unit) error {
 	}
 	// An older file must hold calls of this function.
 	f := &callFile{path: o.out}
+	if at, err := filepath.EvalSymlinks(f.path); err == nil { // a link stays one
+		f.path = at
+	}
 	if _, err := f.older(u); err != nil {
 		return err
 	}
@@ -55,12 +58,14 @@ func (f *callFile) older(u *source.Unit) (*capture.Records, error) {
 	case errors.Is(err, os.ErrNotExist):
 		return r, nil
 	case err != nil:
-		return nil, err
+		return nil, fmt.Errorf("--out: %w", err)
 	case !info.Mode().IsRegular(): // /dev/full can be read without end, and must not be replaced
 		return nil, &beagle.UsageError{
-			What:   "--out " + f.path + " is no file",
-			Remedy: "name a file, such as calls.jsonl",
+			What:   "--out: " + f.path + " is not a regular file",
+			Remedy: "name a file of JSON lines, or one that is not there yet",
 		}
+	case info.Size() == 0: // as mktemp makes one
+		return r, nil
 	}
 	if r.List, err = corpus.Load(u, f.path); err != nil {
 		return nil, err

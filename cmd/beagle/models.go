@@ -131,6 +131,9 @@ func (o *modelOptions) settle(m *flow.Models) error {
 		}
 		m.Ask = append(m.Ask, one)
 	}
+	if len(o.temperatures) > 0 {
+		m.Temperatures = nil // those that a campaign began with
+	}
 	for _, t := range o.temperatures {
 		v, err := strconv.ParseFloat(t, 64)
 		if err != nil {

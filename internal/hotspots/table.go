@@ -95,11 +95,8 @@ func (m *merged) ofAnother(c *Checkout) error {
 		if s.owned() {
 			return nil
 		}
-		for _, f := range slices.Backward(s.frames) { // the outermost: it says whose work this is
-			if pkg := split(f.fn.key).pkg; f.fn.class == foreign && (pkg == "main" || !linker.Standard(pkg)) {
-				packages[pkg] += s.weight
-				break
-			}
+		if pkg := s.module(); pkg != "" {
+			packages[pkg] += s.weight
 		}
 	}
 	if len(packages) == 0 {
@@ -112,10 +109,26 @@ func (m *merged) ofAnother(c *Checkout) error {
 		}
 	}
 	return &beagle.UsageError{
-		What: fmt.Sprintf("no sample of the %s profile is of code of %s; most are of package %s", m.kind,
+		What: fmt.Sprintf("no sample of the %s profile is of code of %s; of other modules package %s has most", m.kind,
 			cmp.Or(strings.Join(c.Own, ","), c.Module), most),
 		Remedy: "name the checkout that was profiled with -C, or the packages that count as its own with --own",
 	}
+}
+
+// module returns the outermost package of the stack that is of a module: it says whose work this
+// is. Every program has a package main, so another one is preferred.
+func (s *stack) module() (pkg string) {
+	for _, f := range slices.Backward(s.frames) {
+		p := split(f.fn.key).pkg
+		switch {
+		case f.fn.class != foreign || p != "main" && linker.Standard(p):
+		case p != "main":
+			return p
+		default:
+			pkg = p
+		}
+	}
+	return pkg
 }
 
 // tooFew warns when shares are known to no more than 5 points.

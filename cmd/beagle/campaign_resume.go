@@ -1,0 +1,66 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/beagle-go/beagle"
+)
+
+// planned are the flags that say what a campaign takes up, and at which price. They are settled
+// when it begins.
+var planned = []string{"config", "service", "price", "cores", "least", "seconds", "targets", "first", "heads", "anyway"}
+
+// ofModels are the flags that belong to the models that are named beside them.
+var ofModels = []string{"temperature", "price-in", "price-out", "key-file", "record", "replay", "lessons"}
+
+// ofFollowing are the flags that say how to follow a campaign. A workflow keeps all others.
+var ofFollowing = []string{"resume", "temporal", "namespace", "json", "quiet"}
+
+// changes refuses flags beside --resume that would change nothing, and drops a kept setting that
+// one of the flags excludes.
+func (o *campaignRun) changes(f *flagSet) error {
+	if names := f.givenOf(planned); len(names) > 0 {
+		return &beagle.UsageError{
+			What:   strings.Join(names, " and ") + " beside --resume",
+			Remedy: "a campaign keeps the ranking and the targets that it was planned with: begin another one",
+		}
+	}
+	switch {
+	case f.given("inputs") && !f.given("at"):
+		o.at = ""
+	case f.given("at") && !f.given("inputs"):
+		o.inputs = ""
+	}
+	return nil
+}
+
+// followed refuses flags beside --resume that do not reach a workflow.
+func followed(f *flagSet, id, address string) error {
+	var names []string
+	f.Visit(func(g *flag.Flag) {
+		if !slices.Contains(ofFollowing, g.Name) {
+			names = append(names, "--"+g.Name)
+		}
+	})
+	if len(names) == 0 {
+		return nil
+	}
+	return &beagle.UsageError{
+		What: fmt.Sprintf("%s with campaign %s, which a workflow on %s has", strings.Join(names, " and "), id,
+			address),
+		Remedy: "leave it out: the workflow keeps the flags and the budget that the campaign was planned with",
+	}
+}
+
+// givenOf returns those of the named flags that the command line has.
+func (f *flagSet) givenOf(names []string) (there []string) {
+	for _, name := range names {
+		if f.given(name) {
+			there = append(there, "--"+name)
+		}
+	}
+	return there
+}
