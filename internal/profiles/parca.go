@@ -21,7 +21,7 @@ import (
 // over a window. By default Parca takes deltas of processor time alone and scrapes the others as
 // sums since the start of the process, of which the sum over a window says nothing. A service's
 // scrape configuration has them with "delta: true".
-var parcaTypes = []struct{ kind, id string }{
+var parcaTypes = []storeType{
 	{hotspots.CPU, "process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta"},
 	{hotspots.Alloc, "memory:alloc_space:bytes:space:bytes:delta"},
 	{hotspots.Mutex, "mutex:delay:nanoseconds:contentions:count:delta"},
@@ -37,49 +37,28 @@ func parca(ctx context.Context, address string, o Options) ([]*hotspots.Profile,
 		return nil, err
 	}
 	s := &parcaServer{q, o}
-	if !strings.HasPrefix(q.selector, "{") {
-		all, err := q.slices(ctx, s.merged)
-		if err == nil && len(all) == 0 {
-			err = s.nothing()
+	if strings.HasPrefix(q.selector, "{") {
+		typed := func(ctx context.Context, id string, from, to time.Time) (*hotspots.Profile, error) {
+			return s.merged(ctx, id+q.selector, from, to)
 		}
-		return s.grouped(all), err
+		return q.kinds(ctx, parcaTypes, o, typed, func() error { return s.nothing(parcaTypes[0].id + q.selector) })
 	}
-	var all []*hotspots.Profile
-	labels := q.selector
-	for _, t := range parcaTypes {
-		q.selector = t.id + labels
-		found, err := q.slices(ctx, s.merged)
-		if err != nil && t.kind != hotspots.CPU && ctx.Err() == nil {
-			o.Warn(fmt.Sprintf("no %s profile: %s", t.kind, firstLine(err)))
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		if t.kind == hotspots.CPU && len(found) == 0 {
-			return nil, s.nothing()
-		}
-		for _, p := range found {
-			p.Kind = t.kind // of block and mutex profiles the store knows which
-		}
-		all = append(all, found...)
+	all, err := q.slices(ctx, func(ctx context.Context, from, to time.Time) (*hotspots.Profile, error) {
+		return s.merged(ctx, q.selector, from, to)
+	})
+	if err == nil && len(all) == 0 {
+		err = s.nothing(q.selector)
 	}
-	q.selector = labels
-	return s.grouped(all), nil
-}
-
-// grouped marks profiles as of one source.
-func (s *parcaServer) grouped(all []*hotspots.Profile) []*hotspots.Profile {
 	for _, p := range all {
-		p.Group = s.base.Host + " " + s.selector
+		p.Group = q.group()
 	}
-	return all
+	return all, err
 }
 
-// nothing says that the store has no profiles of the query.
-func (s *parcaServer) nothing() error {
+// nothing says that the store has no profiles of a query.
+func (s *parcaServer) nothing(query string) error {
 	return &beagle.UsageError{
-		What: fmt.Sprintf("%s has no profiles of %s from %s until %s", s.base.Redacted(), s.selector,
+		What: fmt.Sprintf("%s has no profiles of %s from %s until %s", s.base.Redacted(), query,
 			s.from.UTC().Format(time.RFC3339), s.to.UTC().Format(time.RFC3339)),
 		Remedy: "check the labels and the window; the agent's profiles are of another type: " +
 			"query=parca_agent:samples:count:cpu:nanoseconds:delta{comm=\"NAME\"}",
@@ -91,8 +70,8 @@ type parcaServer struct {
 	o Options
 }
 
-// merged asks for the sum of a window: nil when there is nothing in it.
-func (s *parcaServer) merged(ctx context.Context, from, to time.Time) (*hotspots.Profile, error) {
+// merged asks for the sum of a query in a window: nil when there is nothing in it.
+func (s *parcaServer) merged(ctx context.Context, query string, from, to time.Time) (*hotspots.Profile, error) {
 	const (
 		modeMerge = 2
 		asPprof   = 1
@@ -100,7 +79,7 @@ func (s *parcaServer) merged(ctx context.Context, from, to time.Time) (*hotspots
 	// Write the request: the sum over the window, as a pprof profile.
 	var merge []byte
 	merge = protowire.AppendTag(merge, 1, protowire.BytesType)
-	merge = protowire.AppendString(merge, s.selector)
+	merge = protowire.AppendString(merge, query)
 	for number, at := range []time.Time{2: from, 3: to} {
 		if number < 2 {
 			continue
@@ -127,7 +106,7 @@ func (s *parcaServer) merged(ctx context.Context, from, to time.Time) (*hotspots
 	if err != nil || !ok {
 		return nil, s.foreign(fmt.Sprintf("an answer of %d bytes without a pprof profile", len(answer)))
 	}
-	name := fmt.Sprintf("%s %s %s", s.base.Redacted(), s.selector, from.UTC().Format(time.RFC3339))
+	name := fmt.Sprintf("%s %s %s", s.base.Redacted(), query, from.UTC().Format(time.RFC3339))
 	return hotspots.Parse(name, data)
 }
 

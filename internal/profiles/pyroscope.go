@@ -17,7 +17,7 @@ import (
 )
 
 // pyroscopeTypes are the profile types of Go services, by kind.
-var pyroscopeTypes = []struct{ kind, id string }{
+var pyroscopeTypes = []storeType{
 	{hotspots.CPU, "process_cpu:cpu:nanoseconds:cpu:nanoseconds"},
 	{hotspots.Alloc, "memory:alloc_space:bytes:space:bytes"},
 	{hotspots.Mutex, "mutex:delay:nanoseconds:mutex:count"},
@@ -32,28 +32,7 @@ func pyroscope(ctx context.Context, address string, o Options) ([]*hotspots.Prof
 		return nil, err
 	}
 	s := &pyroscopeServer{q, o}
-	var all []*hotspots.Profile
-	for _, t := range pyroscopeTypes {
-		found, err := q.slices(ctx, func(ctx context.Context, from, to time.Time) (*hotspots.Profile, error) {
-			return s.merged(ctx, t.id, from, to)
-		})
-		if err != nil && t.kind != hotspots.CPU && ctx.Err() == nil {
-			o.Warn(fmt.Sprintf("no %s profile: %s", t.kind, firstLine(err)))
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		if t.kind == hotspots.CPU && len(found) == 0 {
-			return nil, s.nothing(ctx)
-		}
-		for _, p := range found {
-			p.Kind = t.kind // of block and mutex profiles the store knows which
-			p.Group = q.base.Host + " " + q.selector
-		}
-		all = append(all, found...)
-	}
-	return all, nil
+	return q.kinds(ctx, pyroscopeTypes, o, s.merged, func() error { return s.nothing(ctx) })
 }
 
 type pyroscopeServer struct {

@@ -119,6 +119,12 @@ func instances(text string) (n float64, source string, err error) {
 		Remedy: "write N@SOURCE, as in 40@cpu.pprof for a profile that stands for 40 instances"}
 }
 
+// Instances takes N@ off a name: N@FILE stands for N instances of a service, and FILE for one.
+func Instances(text string) (n float64, name string, err error) {
+	n, name, err = instances(text)
+	return max(n, 1), name, err
+}
+
 // redacted returns an address without the password that may be in it.
 func redacted(address string) string {
 	u, err := url.Parse(address)

@@ -111,6 +111,42 @@ func moment(text string, now, otherwise time.Time) (time.Time, error) {
 	}
 }
 
+// A storeType is a type of profiles that a store keeps of Go services.
+type storeType struct{ kind, id string }
+
+// kinds asks for the profiles of each type, processor time first. If a store has none of that, it
+// does not know the service, which nothing says. Other kinds may be missing.
+func (q *storeQuery) kinds(
+	ctx context.Context, types []storeType, o Options,
+	merged func(ctx context.Context, id string, from, to time.Time) (*hotspots.Profile, error), nothing func() error,
+) ([]*hotspots.Profile, error) {
+	var all []*hotspots.Profile
+	for _, t := range types {
+		found, err := q.slices(ctx, func(ctx context.Context, from, to time.Time) (*hotspots.Profile, error) {
+			return merged(ctx, t.id, from, to)
+		})
+		if err != nil && t.kind != hotspots.CPU && ctx.Err() == nil {
+			o.Warn(fmt.Sprintf("no %s profile: %s", t.kind, firstLine(err)))
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if t.kind == hotspots.CPU && len(found) == 0 {
+			return nil, nothing()
+		}
+		for _, p := range found {
+			p.Kind = t.kind // of block and mutex profiles the store knows which
+			p.Group = q.group()
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}
+
+// group names the source of the profiles: those of one group are of instances that do the same.
+func (q *storeQuery) group() string { return q.base.Host + " " + q.selector }
+
 // slices asks for a window in pieces, and halves a piece whose answer the
 // server refuses as too large. ask returns nil when there is nothing in it.
 func (q *storeQuery) slices(ctx context.Context, ask func(context.Context, time.Time, time.Time) (*hotspots.Profile,
