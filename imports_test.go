@@ -108,7 +108,7 @@ var mayImport = map[string][]string{
 	"cmd/beagle-mcp":             {"internal/flow/tools", "internal/sandbox"},
 	"cmd/beagle-flame":           {"internal/hotspots/flame"},
 	"bench/rollouts":             {"", "internal/campaign", "internal/procgroup", "internal/rollout", "internal/rollout/pilot"},
-	"bench/uprobe":               {"internal/capture", "internal/uprobe", "probe/wire"},
+	"bench/uprobe":               {"internal/capture", "internal/special", "internal/uprobe", "probe/wire"},
 	"bench/peers":                {"", "internal/command", "internal/evolve", "internal/llmtest", "internal/store", "mutate/llm"},
 	"examples/tags":              {},
 	"internal/effects/derive":    {"internal/effects"},

@@ -20,6 +20,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/beagle-go/beagle/internal/special"
 	"github.com/beagle-go/beagle/internal/uprobe"
 	"github.com/beagle-go/beagle/probe/wire"
 )
@@ -125,7 +126,7 @@ func measure(r row, pairs int, cost uprobe.Cost) error {
 // median returns the middle value, or the mean of the two in the middle.
 func median(v []float64) float64 {
 	slices.Sort(v)
-	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
+	return special.Quantile(v, 0.5)
 }
 
 // interval returns an interval of 95 % for a median: the values whose ranks lie 1.96 standard
