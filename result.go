@@ -43,8 +43,9 @@ type Result struct {
 	// the winner's time once more, beside its steps, in other programs; none: it could not be timed
 	Again *Ratio `json:"again,omitempty"`
 	// changes to the original that a person may want to make, and no rewrite may
-	Advice   []Advice      `json:"advice,omitempty"`
-	Attempts []Attempt     `json:"trials"`           // every candidate, in the order of evaluation; the judge's own come last
+	Advice []Advice `json:"advice,omitempty"`
+	// every candidate, in the order of evaluation; the judge's own come last
+	Attempts []Attempt     `json:"trials"`
 	Models   *ModelSummary `json:"models,omitempty"` // none when no model was asked
 	Split    Split         `json:"split"`
 	Machine  Machine       `json:"machine"`

@@ -63,7 +63,10 @@ func TestExpand(t *testing.T) {
 		"\treturn 1 + F(n-1)\n}\n"
 	for _, c := range []struct{ name, text, want, problem string }{
 		{"text", "package p\nfunc F(n int) int { return n }\n", "func F(n int) int { return n }", ""},
-		{"original", "package p\n\nfunc F(n int) int { return slow(n) }\n\n//original as slow\n", "return 1 + slow(n-1)", ""},
+		{
+			"original", "package p\n\nfunc F(n int) int { return slow(n) }\n\n//original as slow\n",
+			"return 1 + slow(n-1)", "",
+		},
 		{"edit", `//edit "1 + F(n-1)" => "n"`, "return n\n", ""},
 		{"two edits", "//edit \"n == 0\" => \"n <= 0\"\n//edit \"1 + F\" => \"2 + F\"", "return 2 + F(n-1)", ""},
 		{"ambiguous", `//edit "n" => "m"`, "", "occurs"},

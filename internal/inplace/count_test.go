@@ -133,7 +133,10 @@ func TestLike(t *testing.T) {
 		{"another output", ran{Result: exited(0), tests: map[string]outcome{"TestA": {Status: "PASS"}}}, false},
 		{"another end", ran{Result: exited(0), tests: map[string]outcome{"TestB": {Status: "PASS"}}}, false},
 		{"a failure again", ran{Result: exited(1), tests: map[string]outcome{"TestB": {Status: "FAIL"}}}, false},
-		{"a test that was not counted", ran{Result: exited(0), tests: map[string]outcome{"TestC": {Status: "PASS"}}}, false},
+		{
+			"a test that was not counted",
+			ran{Result: exited(0), tests: map[string]outcome{"TestC": {Status: "PASS"}}}, false,
+		},
 		{"an early end", ran{Result: exited(2), tests: map[string]outcome{"TestA": counted["TestA"]}}, false},
 	} {
 		if got := x.r.like(counted); got != x.want {

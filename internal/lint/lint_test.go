@@ -90,7 +90,10 @@ func TestIdioms(t *testing.T) {
 		{"distinguished", "a.go", "package a\n\n// They are told apart, but told from nothing.\n", nil},
 		{"not one", "a.go", "package a\n\n// A number is none. Of these it is none of two; there is none.\n", []int{3}},
 		{"headless", "a.go", "package a\n\n// It checks that who asks is answered.\n\n// A user who asks is.\n", []int{3}},
-		{"headless subject", "a.go", "package a\n\n// A door: who knows a key opens it. A guest: who is one?\n", []int{3}},
+		{
+			"headless subject", "a.go",
+			"package a\n\n// A door: who knows a key opens it. A guest: who is one?\n", []int{3},
+		},
 		{"place of a thing", "a.go", "package a\n\n// It belongs into b, which cannot be had.\n", []int{3, 3}},
 		{"term", "a.go", "package a\n\n// What the search was told.\n", nil},
 		{"place", "a.go", "package a\n\n// The statement behind the loop.\n", []int{3}},

@@ -180,14 +180,17 @@ func TestRequireRefuses(t *testing.T) {
 			"example.org/other", "", "go.work", "go 1.26\n\nuse .\n", []string{"GOWORK="}, "set GOWORK=off",
 		},
 		"vendored": {
-			"example.org/other", "", "vendor/modules.txt", "", []string{"GOFLAGS="}, "go get example.org/other && go mod vendor",
+			"example.org/other", "", "vendor/modules.txt", "", []string{"GOFLAGS="},
+			"go get example.org/other && go mod vendor",
 		},
 		"another go.mod": {"example.org/other", "", "", "", []string{"GOFLAGS=-modfile=x.mod"}, "add it to that one"},
 		"requirements of its own": {
 			"example.org/far", "\nreplace example.org/far => ./far\n", "", "", nil, "go get example.org/far",
 		},
 		"a newer language": {"example.org/new", "\nreplace example.org/new => ./new\n", "", "", nil, "go get go@1.99"},
-		"no replacement":   {"example.org/none", "\nreplace example.org/none => ./none\n", "", "", nil, "mend the replacement"},
+		"no replacement": {
+			"example.org/none", "\nreplace example.org/none => ./none\n", "", "", nil, "mend the replacement",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
