@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -55,11 +56,14 @@ func brief() {
 }
 
 // plant puts a check that panics where a script asks for it: before all others, or,
-// for "quick", into a search's check of every second version or so.
+// for "quick", into a search's check, for the first version that comes to it.
 func plant() {
 	what := os.Getenv("PLANTED_PANIC")
+	var once sync.Once
+	var first string
 	planted := verify.Check{Name: "planted", Run: func(_ context.Context, j *verify.Job) (*verify.Rejection, error) {
-		if what == "quick" && j.Candidate.ID > "8" {
+		once.Do(func() { first = j.Candidate.ID })
+		if what == "quick" && j.Candidate.ID != first {
 			return nil, nil
 		}
 		panic("planted")
