@@ -93,7 +93,7 @@ func (e corpusEvidence) observe(ctx context.Context, pr *preparer) error {
 	if err != nil {
 		return err
 	}
-	pr.ready.noteInputs(&e.lab.unit.Target, made.Corpus.ID(), blob)
+	pr.ready.noteInputs(e.lab.unit, made.Corpus.ID(), blob)
 	findings, err := e.inputs.audit(made)
 	pr.ready.noteFindings(findings)
 	if err != nil {

@@ -184,7 +184,7 @@ func (x *inPlaceEvidence) observe(ctx context.Context, pr *preparer) error {
 	// Note what the search starts from: the evidence, the profile and the first moves.
 	x.watch.Stage("evidence", found.String())
 	pr.ready.notePlace(found, recorded)
-	pr.ready.noteInputs(&x.lab.unit.Target, x.name(found, recorded), "")
+	pr.ready.noteInputs(x.lab.unit, x.name(found, recorded), "")
 	pr.ready.noteOriginal(x.lab.root.ID, beagle.StaticFacts{})
 	profile, err := x.profile(ctx)
 	if err != nil {

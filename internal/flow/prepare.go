@@ -7,6 +7,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/bench"
+	"github.com/beagle-go/beagle/internal/source"
 	"github.com/beagle-go/beagle/mutate/lift"
 	"github.com/beagle-go/beagle/mutate/llm"
 )
@@ -16,6 +17,7 @@ import (
 type Prepared struct {
 	Target     string          `json:"target"` // Target.ID
 	Spec       string          `json:"spec"`   // Target.Spec
+	Around     string          `json:"around"` // source.Package.Around; "" in stores of earlier versions
 	Corpus     string          `json:"corpus"` // Corpus.ID
 	CorpusBlob string          `json:"corpus_blob"`
 	RootID     string          `json:"root_id"`
@@ -44,9 +46,11 @@ type Prepared struct {
 	Recorded []Recorded `json:"recorded,omitempty"`
 }
 
-// noteInputs notes the target and its inputs: their name in keys, and where the store has them.
-func (p *Prepared) noteInputs(t *beagle.Target, corpus, blob string) {
-	p.Target, p.Spec, p.Corpus, p.CorpusBlob = t.ID(), t.Spec(), corpus, blob
+// noteInputs notes the target, the code around it and its inputs: their names in keys, and where
+// the store has the inputs.
+func (p *Prepared) noteInputs(u *source.Unit, corpus, blob string) {
+	p.Target, p.Spec, p.Around = u.Target.ID(), u.Target.Spec(), u.Package.Around
+	p.Corpus, p.CorpusBlob = corpus, blob
 }
 
 // noteFindings notes what audits find in the inputs.

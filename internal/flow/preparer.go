@@ -131,6 +131,11 @@ func (pr *preparer) restore(ctx context.Context) error {
 		return usage(fmt.Sprintf("%s changed since run %s began", pr.unit.Target.Spec(), pr.works.run),
 			"start a new run with beagle evolve, or restore the old text")
 	}
+	if began := pr.ready.Around; began != "" && began != pr.unit.Package.Around {
+		return usage(fmt.Sprintf("the code that %s is built with changed since run %s began: its package, or one "+
+			"that it imports", pr.unit.Target.Spec(), pr.works.run),
+			"start a new run with beagle evolve, or restore the old code")
+	}
 	if err := pr.works.fileUnder(); err != nil {
 		return err
 	}
@@ -145,7 +150,7 @@ func (pr *preparer) restore(ctx context.Context) error {
 // those of this store.
 func (pr *preparer) startFrom(p Prepared) Prepared {
 	p.CorpusBlob, p.Recorded = pr.ready.CorpusBlob, pr.ready.Recorded
-	p.Machine, p.Seconds = pr.ready.Machine, pr.ready.Seconds
+	p.Machine, p.Seconds, p.Around = pr.ready.Machine, pr.ready.Seconds, pr.ready.Around
 	*pr.ready = p
 	pr.rewriter.weigh(pr.ready)
 	return p

@@ -30,7 +30,7 @@ func (w *works) key(stage, candidate, extra string) store.Key {
 	}
 	return store.Key{
 		Kind: stage, Candidate: candidate, Corpus: w.ready.Corpus, Toolchain: w.machine.Go, Machine: kind(w.machine),
-		Extra: w.ready.Target + w.making + w.score + extra,
+		Extra: w.ready.Target + w.ready.Around + w.making + w.score + extra,
 	}
 }
 
