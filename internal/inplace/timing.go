@@ -292,7 +292,9 @@ func how(r *ran) string {
 }
 
 // into makes rounds of a window: slices scaled to the same number of calls. The window has this
-// share of all.
+// share of all. One clock times a round: if a slice has no processor time, such as one that slept,
+// all versions' slices count by the wall clock. Otherwise one version would pay for its waits for a
+// processor, and the other would not.
 func (s *sliceResult) into(t *rt.Timing, w int, counts, all float64) {
 	scale := float64(perCalls) / float64(s.calls)
 	n := len(s.wall[0])
@@ -301,14 +303,18 @@ func (s *sliceResult) into(t *rt.Timing, w int, counts, all float64) {
 	}
 	for r := range n {
 		t.Window = append(t.Window, w)
+		cpu := s.cpu
+		if slices.ContainsFunc(cpu, func(of []int64) bool { return of[r] < 0 }) {
+			cpu = s.wall
+		}
 		for v := range s.wall {
 			t.Wall[v] = append(t.Wall[v], int64(float64(s.wall[v][r])*scale))
-			t.CPU[v] = append(t.CPU[v], int64(float64(s.cpu[v][r])*scale))
+			t.CPU[v] = append(t.CPU[v], int64(float64(cpu[v][r])*scale))
 		}
 	}
-	base := slices.Clone(s.cpu[0])
+	base := slices.Clone(t.CPU[0][len(t.CPU[0])-n:])
 	inorder.Sort(base)
-	t.Weights[w] = counts / math.Max(float64(base[len(base)/2])*scale, 1) // by time, not by calls
+	t.Weights[w] = counts / math.Max(float64(base[len(base)/2]), 1) // by time, not by calls
 	for v := range s.wall {
 		t.Allocs[v] += s.allocs[v] * counts / all
 		t.Bytes[v] += s.bytes[v] * counts / all

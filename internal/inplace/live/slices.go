@@ -14,7 +14,7 @@ import (
 type Slices struct {
 	Calls  int       `json:"calls"`  // of the target, in a slice
 	Wall   [][]int64 `json:"wall"`   // nanoseconds of each slice, by version and round
-	CPU    [][]int64 `json:"cpu"`    // the same without waits for a processor
+	CPU    [][]int64 `json:"cpu"`    // the same without waits for a processor; -1 where no clock tells
 	Allocs []float64 `json:"allocs"` // objects, and bytes, that a call of each version allocates
 	Bytes  []float64 `json:"bytes"`
 	Worked bool      `json:"worked,omitempty"` // they are of a loop over the benchmark's iterations
@@ -169,11 +169,12 @@ func (t *timer) open() {
 func (t *timer) took(now time.Time) (wall, cpu, used time.Duration) {
 	end := readThread()
 	wall = now.Sub(t.began)
-	used = busy(wall, t.opened, end, end.cpu-t.opened.cpu, t.blank)
-	if !plan.Inside {
-		return wall, used, used
+	cpu = busy(wall, t.opened, end, end.cpu-t.opened.cpu, t.blank)
+	used = told(cpu, wall)
+	if plan.Inside {
+		wall, cpu = t.within, busy(t.within, t.opened, end, t.withinCPU, t.blankCall*int64(t.calls))
 	}
-	return t.within, busy(t.within, t.opened, end, t.withinCPU, t.blankCall*int64(t.calls)), used
+	return wall, cpu, used
 }
 
 // over ends a slice and decides the next step.
@@ -181,7 +182,7 @@ func (t *timer) over(now time.Time) {
 	wall, cpu, used := t.took(now)
 	t.timeBudget.used += used
 	if t.at < 0 {
-		t.sought(cpu)
+		t.sought(told(cpu, wall))
 		return
 	}
 	to := t.allocs.read()

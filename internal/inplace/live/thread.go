@@ -19,8 +19,8 @@ import (
 // nothing in common. If the thread slept, as it does in a timer, a pipe or a lock of another
 // process, the sleep belongs to the call: a version that sleeps instead of working is not faster.
 // The thread has then given up its processor by itself, which the system counts apart from the
-// times when it was taken away. In both cases the slice counts by the wall clock, and so it does
-// where the system has no such clocks, or has them only in name: see keeps.
+// times when it was taken away. In both cases the whole round counts by the wall clock, and so it
+// does where the system has no such clocks, or has them only in name: see keeps.
 
 // A reading is the state of the calling thread's clock at one moment.
 type reading struct {
@@ -36,17 +36,28 @@ const (
 )
 
 // busy returns the processor time between two readings, of which the readings themselves took blank
-// nanoseconds. It is the wall time if the thread waited for no processor, or if its clock does not
-// tell.
+// nanoseconds. It is the wall time if the thread waited for no processor, and untold if its clock
+// does not tell.
 func busy(wall time.Duration, from, to reading, cpu, blank int64) time.Duration {
 	if byWall || from.cpu < 0 || to.cpu < 0 || from.thread != to.thread || from.sleeps != to.sleeps {
-		return wall
+		return untold
 	}
 	used := time.Duration(max(cpu-blank, 1))
 	if wall-used <= leastWait+wall/wallPerGap {
 		return wall
 	}
 	return used
+}
+
+// untold is the processor time of a slice whose thread's clock does not tell it.
+const untold = -1
+
+// told returns a processor time, or the wall time where it is untold.
+func told(cpu, wall time.Duration) time.Duration {
+	if cpu == untold {
+		return wall
+	}
+	return cpu
 }
 
 // waits is how many times its budget a timing may take because its thread waits for a processor.

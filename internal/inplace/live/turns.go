@@ -152,8 +152,8 @@ func (t *turner) turn() {
 		t.await()
 	case t.began.IsZero():
 	case t.seeking:
-		_, cpu := t.took(now)
-		t.seek(cpu)
+		wall, cpu := t.took(now)
+		t.seek(told(cpu, wall))
 	default:
 		t.over(now)
 	}
@@ -175,7 +175,7 @@ func (t *turner) seek(took time.Duration) {
 func (t *turner) over(now time.Time) {
 	wall, cpu := t.took(now)
 	t.own.Wall[0], t.own.CPU[0] = append(t.own.Wall[0], int64(wall)), append(t.own.CPU[0], int64(cpu))
-	t.timeBudget.used += cpu * time.Duration(plan.Turns.Of) // the others' slices are about as long
+	t.timeBudget.used += told(cpu, wall) * time.Duration(plan.Turns.Of) // the others' slices are about as long
 	for i, to := range t.allocs.read() {
 		n := float64(to-t.from[i]) / float64(t.calls)
 		if i == 0 {
