@@ -140,7 +140,7 @@ func TestResumeRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{
-		{"--targets", "9"}, {"--least", "2"}, {"--temperature", "0.5"}, {"--key-file", "x"},
+		{"--targets", "9"}, {"--least", "2"}, {"-C", "."}, {"--temperature", "0.5"}, {"--key-file", "x"},
 	} {
 		o, f, _, err := readCampaign(campaignCommand, args, stdio{io.Discard, io.Discard}, &kept)
 		if err != nil {

@@ -9,9 +9,11 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// planned are the flags that say what a campaign takes up, and at which price. They are settled
-// when it begins.
-var planned = []string{"config", "service", "price", "cores", "least", "seconds", "targets", "first", "heads", "anyway"}
+// planned are the flags that say where a campaign works, what it takes up, and at which price. They
+// are settled when it begins.
+var planned = []string{
+	"C", "config", "service", "price", "cores", "least", "seconds", "targets", "first", "heads", "anyway",
+}
 
 // ofModels are the flags that belong to the models that are named beside them.
 var ofModels = []string{"temperature", "price-in", "price-out", "key-file", "record", "replay", "lessons"}
@@ -24,8 +26,9 @@ var ofFollowing = []string{"resume", "temporal", "namespace", "json", "quiet"}
 func (o *campaignRun) changes(f *flagSet) error {
 	if names := f.givenOf(planned); len(names) > 0 {
 		return &beagle.UsageError{
-			What:   strings.Join(names, " and ") + " beside --resume",
-			Remedy: "a campaign keeps the ranking and the targets that it was planned with: begin another one",
+			What: strings.Join(names, " and ") + " beside --resume",
+			Remedy: "a campaign keeps the checkout, the ranking and the targets that it was planned with: begin " +
+				"another one",
 		}
 	}
 	switch {
@@ -42,7 +45,7 @@ func followed(f *flagSet, id, address string) error {
 	var names []string
 	f.Visit(func(g *flag.Flag) {
 		if !slices.Contains(ofFollowing, g.Name) {
-			names = append(names, "--"+g.Name)
+			names = append(names, dashed(g.Name))
 		}
 	})
 	if len(names) == 0 {
@@ -59,8 +62,16 @@ func followed(f *flagSet, id, address string) error {
 func (f *flagSet) givenOf(names []string) (there []string) {
 	for _, name := range names {
 		if f.given(name) {
-			there = append(there, "--"+name)
+			there = append(there, dashed(name))
 		}
 	}
 	return there
+}
+
+// dashed returns a flag as people write it.
+func dashed(name string) string {
+	if len(name) == 1 {
+		return "-" + name
+	}
+	return "--" + name
 }
