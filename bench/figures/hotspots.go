@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"net"
 	"net/http"
@@ -18,6 +17,7 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/special"
 )
 
@@ -35,92 +35,176 @@ const enoughSamples = 5_000
 // leastSeconds and mostSeconds bound the short profile.
 const leastSeconds, mostSeconds = 60, 180
 
-// hotspotProfiles takes a short profile of metricsd under load, and one ten
-// times as long, and compares the shares of all hot spots.
+// parts are what the whole time is cut into. Each part is once the short profile, and the others
+// together are the long one, which is ten times as long. A part has several windows.
+const parts, windowsOfPart = 11, 4
+
+// A partition says which windows a part has.
+type partition struct {
+	name string
+	has  func(part, window int) bool
+}
+
+var partitions = []partition{
+	{"in one piece", func(part, window int) bool { return window/windowsOfPart == part }},
+	{"spread over the whole time", func(part, window int) bool { return window%parts == part }},
+}
+
+// hotspotProfiles profiles metricsd under load in windows, one after the other, and compares the
+// shares of all hot spots in a short profile with those in one that is ten times as long.
 func hotspotProfiles(ctx context.Context, l *lab) (*section, error) {
 	svc, err := l.startService(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer svc.stop()
-	seconds := 10
+	// Choose the length of a window.
+	page, seconds := "http://"+svc.address+"/debug/pprof/profile", 2
 	if !l.quick {
-		trial, err := l.hotspots(ctx, svc.address, seconds)
+		const trialSeconds = 10
+		trial, err := l.hotspots(ctx, "--seconds", strconv.Itoa(trialSeconds), page)
 		if err != nil {
 			return nil, err
 		}
-		long := enoughSamples / max(trial.Effective, 1) * float64(seconds)
-		seconds = int(min(max(math.Ceil(long), leastSeconds), mostSeconds))
+		short := enoughSamples / max(trial.Effective, 1) * trialSeconds
+		seconds = int(math.Ceil(min(max(short, leastSeconds), mostSeconds) / windowsOfPart))
 	}
-	short, err := l.hotspots(ctx, svc.address, seconds)
-	if err != nil {
-		return nil, err
+	// Take the windows, each into a directory of its own.
+	windows := make([]string, parts*windowsOfPart)
+	for w := range windows {
+		windows[w] = filepath.Join(l.dir, "windows", strconv.Itoa(w))
+		if _, err := l.hotspots(ctx, "--seconds", strconv.Itoa(seconds), "--save", windows[w], page); err != nil {
+			return nil, err
+		}
 	}
-	long, err := l.hotspots(ctx, svc.address, 10*seconds)
-	if err != nil {
-		return nil, err
+	// Compare each part with the others.
+	var all []comparison
+	for _, by := range partitions {
+		for part := range parts {
+			c, err := l.comparePart(ctx, by, part, windows)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, c)
+		}
 	}
-	return compareProfiles(short, long, seconds), nil
+	return comparedProfiles(all, seconds), nil
 }
 
 // hotspots ranks the service as a user would, with an entry for each function
 // that has a sample.
-func (l *lab) hotspots(ctx context.Context, address string, seconds int) (*beagle.Hotspots, error) {
+func (l *lab) hotspots(ctx context.Context, args ...string) (*beagle.Hotspots, error) {
 	var h beagle.Hotspots
-	err := l.call(ctx, l.home("hotspots"), &h, "hotspots", "--json", "-C", filepath.Join(l.root, "metricsd"),
-		"--limit", "0", "--least", "0",
-		"--seconds", strconv.Itoa(seconds), "http://"+address+"/debug/pprof/profile")
+	all := []string{"hotspots", "--json", "-C", filepath.Join(l.root, "metricsd"), "--limit", "0", "--least", "0"}
+	err := l.call(ctx, l.home("hotspots"), &h, append(all, args...)...)
 	return &h, err
 }
 
-// compareProfiles compares the flat and cumulative shares of functions.
-func compareProfiles(short, long *beagle.Hotspots, seconds int) *section {
-	type shares struct{ flat, cum float64 }
-	of := func(h *beagle.Hotspots) map[string]shares {
-		out := map[string]shares{}
-		for _, x := range h.Hotspots {
-			out[x.Target] = shares{100 * x.Flat, 100 * x.Cum}
+// A comparison is that of a short profile with a long one.
+type comparison struct {
+	by          partition
+	short, long float64 // effective samples
+	functions   int     // that are compared
+	off         float64 // largest difference of a share, in points
+	at          string  // the function that it is of
+	inside      int     // functions whose long net share is in the short profile's interval
+}
+
+// comparePart ranks a part of the windows, and all others, and compares the two.
+func (l *lab) comparePart(ctx context.Context, by partition, part int, windows []string) (comparison, error) {
+	var of [2]*beagle.Hotspots
+	for i, short := range []bool{true, false} {
+		dir, err := os.MkdirTemp(l.dir, "part")
+		if err != nil {
+			return comparison{}, err
 		}
-		return out
+		for w, window := range windows {
+			if by.has(part, w) != short {
+				continue
+			}
+			if err := gather(window, dir, w); err != nil {
+				return comparison{}, err
+			}
+		}
+		if of[i], err = l.hotspots(ctx, dir); err != nil {
+			return comparison{}, err
+		}
 	}
-	a, b := of(short), of(long)
-	s := &section{}
-	var text strings.Builder
-	fmt.Fprintf(&text, "%d samples in %d s and %d in %d s.\n\n| hot spot | flat, short | flat, long | cum, "+
-		"short | cum, long | off by, points |\n|---|---|---|---|---|---|\n",
-		short.Samples, seconds, long.Samples, 10*seconds)
-	worst, worstAt := 0.0, ""
-	names := slices.SortedFunc(maps.Keys(b), func(x, y string) int {
-		if b[x].cum != b[y].cum {
-			return int(math.Copysign(1, b[y].cum-b[x].cum))
-		}
-		return strings.Compare(x, y)
-	})
-	rows := 0
-	for _, name := range names {
-		if b[name].cum < leastCompared {
+	c := compareProfiles(of[0], of[1])
+	c.by = by
+	return c, nil
+}
+
+// gather links the profiles of a window into a directory: all are of one instance.
+func gather(window, dir string, number int) error {
+	files, err := filepath.Glob(filepath.Join(window, "*", "*.pprof"))
+	if err == nil && len(files) == 0 {
+		err = fmt.Errorf("no profile in %s", window)
+	}
+	for _, file := range files {
+		err = errors.Join(err, os.Link(file, filepath.Join(dir, fmt.Sprintf("%d-%s", number, filepath.Base(file)))))
+	}
+	return err
+}
+
+// compareProfiles compares the flat and cumulative shares of functions.
+func compareProfiles(short, long *beagle.Hotspots) comparison {
+	c := comparison{short: short.Effective, long: long.Effective}
+	of := map[string]beagle.Hotspot{}
+	for _, x := range short.Hotspots {
+		of[x.Target] = x
+	}
+	for _, x := range long.Hotspots {
+		if 100*x.Cum < leastCompared {
 			continue
 		}
-		off := max(math.Abs(a[name].flat-b[name].flat), math.Abs(a[name].cum-b[name].cum))
-		if off > worst {
-			worst, worstAt = off, name
+		c.functions++
+		s := of[x.Target]
+		if off := 100 * max(math.Abs(s.Flat-x.Flat), math.Abs(s.Cum-x.Cum)); off > c.off {
+			c.off, c.at = off, x.Target
 		}
-		if rows++; rows <= 12 {
-			fmt.Fprintf(&text, "| `%s` | %.1f %% | %.1f %% | %.1f %% | %.1f %% | %.2f |\n",
-				strings.TrimPrefix(name, "github.com/beagle-go/beagle/metricsd/"),
-				a[name].flat, b[name].flat, a[name].cum, b[name].cum, off)
+		if s.NetLow <= x.Net && x.Net <= s.NetHigh {
+			c.inside++
 		}
 	}
+	return c
+}
+
+// comparedProfiles writes the comparisons as a table. The goal is for a profile in one piece, as it
+// is taken by default.
+func comparedProfiles(all []comparison, seconds int) *section {
+	s := &section{}
+	var text strings.Builder
+	fmt.Fprintf(&text, "%d windows of %d s, one after the other; each part of %d is once the short profile, "+
+		"of %d s.\n\n| short profile | samples, short | samples, long | functions | largest difference, points "+
+		"| function | long shares inside the short profile's 95 %% intervals |\n|---|---|---|---|---|---|---|\n",
+		parts*windowsOfPart, seconds, windowsOfPart, windowsOfPart*seconds)
+	fewest := math.Inf(1)
+	off := map[string][]float64{}
+	for i, c := range all {
+		fmt.Fprintf(&text, "| %s, %d | %.0f | %.0f | %d | %.2f | `%s` | %d of %d |\n",
+			c.by.name, i%parts+1, c.short, c.long, c.functions, c.off,
+			strings.TrimPrefix(c.at, "github.com/beagle-go/beagle/metricsd/"), c.inside, c.functions)
+		fewest = min(fewest, c.short)
+		off[c.by.name] = append(off[c.by.name], c.off)
+	}
+	text.WriteString("\n")
+	for _, by := range partitions {
+		inorder.Sort(off[by.name])
+		within, _ := slices.BinarySearch(off[by.name], math.Nextafter(maxOff, math.Inf(1)))
+		fmt.Fprintf(&text, "Profiles %s: the largest difference is %.2f points at most, %.2f in the median, and "+
+			"within %g points in %d of %d.\n",
+			by.name, off[by.name][parts-1], off[by.name][parts/2], maxOff, within, parts)
+	}
 	// Compute the counting error of a share of 50 %, the largest of all shares.
-	chance := 100 * special.Normal95 * math.Sqrt(0.25/max(short.Effective, 1)+0.25/max(long.Effective, 1))
-	fmt.Fprintf(&text, "\nThe largest difference of %d hot spots is %.2f points (`%s`). Counting alone allows "+
-		"%.1f points at a share of 50 %%.\n",
-		rows, worst, worstAt, chance)
+	fmt.Fprintf(&text, "Counting alone allows %.1f points at a share of 50 %%.\n",
+		100*special.Normal95*math.Sqrt(0.25/max(fewest, 1)*1.1))
 	s.text = text.String()
+	worst := off[partitions[0].name][parts-1]
 	switch {
-	case short.Effective < enoughSamples:
-		s.miss("the short profile has %.0f samples, and not %d, which tell shares to 1.4 points: the machine is busy",
-			short.Effective, enoughSamples)
+	case fewest < enoughSamples*0.9:
+		s.miss("a short profile has %.0f samples, and not %d, which tell shares to 1.4 points: the machine is busy",
+			fewest, enoughSamples)
 	case worst > maxOff:
 		s.miss("a share is off by %.2f points, the goal is %g", worst, maxOff)
 	}

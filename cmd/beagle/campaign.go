@@ -101,6 +101,7 @@ func (o *campaignFlags) flags(f *flagSet) {
 		"cores that the whole service keeps busy; by default taken from the profiles")
 	f.Float64Var(&o.spots.least, "least", 0.5, "least net share in percent that is worth a change")
 	f.IntVar(&o.spots.seconds, "seconds", 30, "length of a live profile, in seconds")
+	f.DurationVar(&o.spots.over, "over", 0, "spread a live profile over this `time`, as for hotspots")
 	f.IntVar(&o.targets, "targets", 5, "hot spots to take up; callers that are escalated to come on top")
 	f.Var(listFlag{&o.first}, "first", "hot spots to take up before those that save more, separated by `commas`")
 	f.BoolVar(&o.heads, "heads", false, "take up a function before those of its package that a search of it reaches")

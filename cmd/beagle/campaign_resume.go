@@ -12,7 +12,7 @@ import (
 // planned are the flags that say where a campaign works, what it takes up, and at which price. They
 // are settled when it begins.
 var planned = []string{
-	"C", "config", "service", "price", "cores", "least", "seconds", "targets", "first", "heads", "anyway",
+	"C", "config", "service", "price", "cores", "least", "seconds", "over", "targets", "first", "heads", "anyway",
 }
 
 // ofModels are the flags that belong to the models that are named beside them.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/companion"
@@ -38,7 +39,7 @@ beagle.yaml in the checkout says how a service scales and what it costs
 Examples:
   beagle hotspots cpu.pprof
   beagle hotspots --price aws/c7g 40@eu/ 12@us/
-  beagle hotspots --seconds 30 --save profiles/ http://localhost:6060
+  beagle hotspots --seconds 60 --over 10m --save profiles/ http://localhost:6060
   beagle hotspots 'pyroscope+https://pyroscope.example?service=intake&from=now-24h'
   beagle hotspots --heads --across cpu.pprof
   beagle hotspots --why tags.Normalize cpu.pprof
@@ -60,6 +61,7 @@ type hotspotFlags struct {
 	html, save                      string
 	flame                           string // path of the program that draws html
 	seconds, limit                  int
+	over                            time.Duration
 	instances, cores, least         float64
 	asJSON, quiet, leastSet         bool
 	heads, across                   bool
@@ -83,6 +85,8 @@ func (h *hotspotFlags) add(f *flagSet) {
 	f.StringVar(&h.save, "save", "", "write the profiles that were read into this `directory`, a SOURCE for later")
 	f.StringVar(&h.html, "html", "", "write a flame graph to this `file`")
 	f.IntVar(&h.seconds, "seconds", 30, "length of a live profile, in seconds")
+	f.DurationVar(&h.over, "over", 0,
+		"spread a live profile over this `time`, in slices of 5 s: the load of a service drifts")
 	f.IntVar(&h.limit, "limit", 20, "hot spots to list, and as many dropped functions; 0 for all")
 	f.Float64Var(&h.instances, "instances", 0, "instances that each SOURCE stands for, if it does not say")
 	f.Float64Var(&h.cores, "cores", 0, "cores that the whole service keeps busy; by default taken from the profiles")
@@ -101,6 +105,9 @@ func (h *hotspotFlags) check(f *flagSet) error {
 	switch {
 	case h.seconds < 1 || h.seconds > 3600:
 		return bad("seconds", fmt.Sprintf("%d is not between 1 and 3600", h.seconds), "30 is common")
+	case f.given("over") && (h.over < time.Duration(h.seconds)*time.Second || h.over > 24*time.Hour):
+		return bad("over", fmt.Sprintf("%v is not between the %d s of the profile and 24h", h.over, h.seconds),
+			"ten times the profile is common: --seconds 60 --over 10m")
 	case !(h.least >= 0 && h.least <= 50):
 		return bad("least", fmt.Sprintf("%g is not between 0 and 50 %%", h.least), "0.5 is common")
 	case h.limit < 0:
@@ -237,7 +244,9 @@ func (h *hotspotFlags) job(sources []string, std stdio) (*hotspotJob, error) {
 	// How to rank, and how to read the sources.
 	j.options.Kind, j.options.Least, j.options.Limit = h.kind, j.least/100, h.limit
 	j.options.Checkout = &hotspots.Checkout{Own: own}
-	j.read = profiles.Options{Seconds: h.seconds, Instances: h.instances, Token: os.Getenv("BEAGLE_PROFILES_TOKEN")}
+	j.read = profiles.Options{
+		Seconds: h.seconds, Over: h.over, Instances: h.instances, Token: os.Getenv("BEAGLE_PROFILES_TOKEN"),
+	}
 	if !h.quiet {
 		j.read.Warn = func(text string) { fmt.Fprintf(std.err, "warning: %s\n", clean(text)) }
 	}

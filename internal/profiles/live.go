@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -36,27 +37,53 @@ func live(ctx context.Context, address string, o Options) ([]*hotspots.Profile, 
 	} else if strings.Trim(u.Path[i+len("/debug/pprof"):], "/") != "" {
 		pages = []string{""}
 	}
-	found := make([]*hotspots.Profile, len(pages))
+	found := make([][]*hotspots.Profile, len(pages))
 	g, ctx := errgroup.WithContext(ctx)
 	for i, page := range pages {
 		g.Go(func() error {
-			p, err := onePage(ctx, *u, page, o)
+			list, err := slicesOf(ctx, *u, page, o)
 			if err != nil && len(pages) > 1 && page != "profile" && ctx.Err() == nil {
 				o.Warn(fmt.Sprintf("no %s profile: %v", page, firstLine(err)))
 				return nil // the CPU profile alone will do
 			}
-			found[i] = p
+			found[i] = list
 			return err
 		})
 	}
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
+	all := slices.Concat(found...)
+	for _, p := range all {
+		p.Group, p.Instance = u.Host, u.Host
+	}
+	return all, nil
+}
+
+// sliceSeconds is the length of a slice of a profile that is spread over a longer time.
+const sliceSeconds = 5
+
+// slicesOf takes one profile, in slices that are spread evenly over o.Over: the load of a service
+// drifts, and a profile in one piece knows one moment of it.
+func slicesOf(ctx context.Context, u url.URL, page string, o Options) ([]*hotspots.Profile, error) {
+	n := 1
+	if o.Over > time.Duration(o.Seconds)*time.Second {
+		n = max(o.Seconds/sliceSeconds, 1)
+	}
+	o.Seconds = (o.Seconds + n - 1) / n
 	var all []*hotspots.Profile
-	for _, p := range found {
-		if p != nil {
-			p.Group, p.Instance = u.Host, u.Host
-			all = append(all, p)
+	for began := time.Now(); len(all) < n; {
+		p, err := onePage(ctx, u, page, o)
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, p); len(all) == n {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(time.Until(began.Add(o.Over * time.Duration(len(all)) / time.Duration(n)))):
 		}
 	}
 	return all, nil

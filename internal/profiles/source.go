@@ -19,9 +19,10 @@ import (
 
 // Options say how sources are read.
 type Options struct {
-	Seconds   int     // of a live profile
-	Instances float64 // that each source stands for when it does not say; 0 for unknown
-	Token     string  // sent as a bearer token to the servers that are named
+	Seconds   int           // of a live profile
+	Over      time.Duration // time over which a live profile is spread; no longer than it takes: one piece
+	Instances float64       // that each source stands for when it does not say; 0 for unknown
+	Token     string        // sent as a bearer token to the servers that are named
 	Now       func() time.Time
 	// Warn gets the doubts that do not stop the reading.
 	Warn func(string)

@@ -181,6 +181,35 @@ func saved(t *testing.T, all []*hotspots.Profile) {
 	}
 }
 
+// TestLiveSlices: a profile that is spread over a longer time is taken in slices of one instance.
+func TestLiveSlices(t *testing.T) {
+	t.Parallel() // it waits
+	data := planted(t, "cpu", time.Time{}, "50 ex.com/s/a.F@a/f.go:4")
+	var asked []string
+	var at []time.Time
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked, at = append(asked, r.URL.Query().Get("seconds")), append(at, time.Now())
+		w.Write(data)
+	}))
+	defer s.Close()
+	const over = 10500 * time.Millisecond
+	all, err := Read(t.Context(), []string{s.URL + "/debug/pprof/profile"}, Options{Seconds: 10, Over: over})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"5", "5"}; !slices.Equal(asked, want) {
+		t.Errorf("asked for %q seconds, want %q", asked, want)
+	}
+	for i := range all {
+		if all[i].Instance != all[0].Instance || all[i].Instance == "" {
+			t.Errorf("slice %d is of %q", i, all[i].Instance)
+		}
+		if i > 0 && at[i].Sub(at[i-1]) < over/3 {
+			t.Errorf("slice %d begins %v after the one before", i, at[i].Sub(at[i-1]))
+		}
+	}
+}
+
 // TestLiveInterrupted: an interrupt ends a live profile at once, on both sides.
 func TestLiveInterrupted(t *testing.T) {
 	began, ended := make(chan bool), make(chan bool)
