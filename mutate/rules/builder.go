@@ -201,13 +201,6 @@ func (b *builderSite) read(p *mutate.Pass, id *ast.Ident) ([]mutate.Edit, bool) 
 	return []mutate.Edit{p.Replace(id, b.name+".String()")}, true
 }
 
-// inReturn reports whether n stands in a return statement: such a read happens once, even inside a
-// loop.
-func inReturn(p *mutate.Pass, n ast.Node) bool {
-	_, ok := enclosing[*ast.ReturnStmt](p, n)
-	return ok
-}
-
 func leftmostOperand(e ast.Expr) ast.Expr {
 	for {
 		b, ok := ast.Unparen(e).(*ast.BinaryExpr)
@@ -246,34 +239,12 @@ func inTurn(p *mutate.Pass, e ast.Expr) bool {
 	return true
 }
 
-// ownValue reports whether an expression reads nothing but variables that only the code around it
-// can change.
-func ownValue(p *mutate.Pass, e ast.Expr) bool {
-	for id := range mutate.Nodes[*ast.Ident](p, e) {
-		v := p.Var(id)
-		if facts.IsLocal(p, v) && (facts.Captured.Of(p)[v] || facts.Pointed(p, v)) {
-			return false
-		}
-	}
-	return !p.Effects(e).Reads
-}
-
 // printsPlain recognises fmt.Sprint and the like of numbers and texts, which run no other code.
 func printsPlain(p *mutate.Pass, e ast.Expr) bool {
 	call, ok := p.IsCall(e, "fmt", "Sprint", "Sprintf", "Sprintln")
 	return ok && !slices.ContainsFunc(call.Args, func(arg ast.Expr) bool {
 		return plainKind(p.Info.TypeOf(arg)) == 0 || p.Effects(arg).Writes
 	})
-}
-
-// mentionsName reports whether an expression mentions a name other than that of a field or method.
-func mentionsName(p *mutate.Pass, e ast.Expr, name string) bool {
-	for id := range mutate.Nodes[*ast.Ident](p, e) {
-		if sel, ok := p.Parent(id).(*ast.SelectorExpr); id.Name == name && !(ok && sel.Sel == id) {
-			return true
-		}
-	}
-	return false
 }
 
 // writeStatements returns the statements that write the parts of a concatenation, all but skip.
@@ -306,19 +277,6 @@ func writeStatements(p *mutate.Pass, name string, e, skip ast.Expr) string {
 		}
 	}
 	return name + ".WriteString(" + p.Text(ast.Unparen(e)) + ")\n"
-}
-
-// outerLoop returns the outermost loop around n that starts after decl.
-func outerLoop(p *mutate.Pass, n ast.Node, decl ast.Stmt) (loop ast.Stmt) {
-	for _, up := range p.Path(n) {
-		if up.Pos() <= decl.Pos() {
-			break
-		}
-		if loopBody(up) != nil {
-			loop = up.(ast.Stmt)
-		}
-	}
-	return loop
 }
 
 // size finds bounds for what the loop writes, if the loop stands in rest.

@@ -5,7 +5,6 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,15 +31,6 @@ var sprintfConcat = &mutate.Mutator{
 	Rewrite: func(p *mutate.Pass, s mutate.Site, c mutate.Param) ([]mutate.Edit, error) {
 		return s.Data.(*formatSite).rewrite(p, c)
 	},
-}
-
-// A piece is a part of a formatted text: a constant, or an argument with its verb.
-type piece struct {
-	text  string   // the constant
-	arg   ast.Expr // nil for a constant
-	verb  byte
-	width int    // digits to fill up with zeros; 0 means none
-	prec  string // digits after the point, as written; empty means none
 }
 
 type formatSite struct {
@@ -119,97 +109,6 @@ func listedPieces(p *mutate.Pass, args []ast.Expr, line bool) []piece {
 		out = append(out, piece{text: "\n"})
 	}
 	return joinTexts(out)
-}
-
-// A directive of a format: zeros to fill up with, a precision, and a verb.
-var directive = regexp.MustCompile(`^(?:0([1-9]|1[0-9]))?(?:\.([0-9]))?([a-zA-Z])`)
-
-// parseFormat takes a constant format apart. It returns nil if the format has other flags, widths
-// or indexes, or does not match its arguments.
-func parseFormat(p *mutate.Pass, args []ast.Expr) []piece {
-	if len(args) == 0 {
-		return nil
-	}
-	format, ok := constString(p, args[0])
-	if !ok {
-		return nil
-	}
-	var out []piece
-	// Split the format at its directives. %% is a percent sign.
-	args = args[1:]
-	for {
-		text, rest, found := strings.Cut(format, "%")
-		if text != "" {
-			out = append(out, piece{text: text})
-		}
-		if !found {
-			break
-		}
-		if rest == "" {
-			return nil
-		}
-		if rest[0] == '%' {
-			out, format = append(out, piece{text: "%"}), rest[1:]
-			continue
-		}
-		// A directive takes the next argument; a format with other flags is left to fmt.
-		d := directive.FindStringSubmatch(rest)
-		if d == nil || len(args) == 0 {
-			return nil
-		}
-		format = rest[len(d[0]):]
-		q := piece{arg: args[0], verb: d[3][0], prec: d[2]}
-		q.width, _ = strconv.Atoi(d[1])
-		// A constant string is text of the format.
-		if s, ok := constString(p, q.arg); ok && isExactString(p, q.arg) && q.bare() &&
-			(q.verb == 's' || q.verb == 'v') {
-			q = piece{text: s}
-		}
-		out = append(out, q)
-		args = args[1:]
-	}
-	// fmt adds a complaint about arguments that no directive takes.
-	if len(args) > 0 {
-		return nil
-	}
-	return joinTexts(out)
-}
-
-// bare reports whether a piece has neither a width nor a precision.
-func (q piece) bare() bool { return q.width == 0 && q.prec == "" }
-
-func joinTexts(in []piece) []piece {
-	var out []piece
-	for _, q := range in {
-		if n := len(out); n > 0 && q.arg == nil && out[n-1].arg == nil {
-			out[n-1].text += q.text
-			continue
-		}
-		out = append(out, q)
-	}
-	return out
-}
-
-// writerText returns the expression on which to call methods of a strings.Builder or bytes.Buffer,
-// or "".
-func writerText(p *mutate.Pass, w ast.Expr) string {
-	w = ast.Unparen(w)
-	t := p.Info.TypeOf(w)
-	if ptr, ok := t.(*types.Pointer); ok {
-		t = ptr.Elem()
-	}
-	// Writing to these two never fails.
-	if s := t.String(); s != "strings.Builder" && s != "bytes.Buffer" {
-		return ""
-	}
-	if u, ok := w.(*ast.UnaryExpr); ok && u.Op == token.AND {
-		w = u.X
-	}
-	// The expression is written again where the text goes.
-	if p.Effects(w).Writes {
-		return ""
-	}
-	return p.Text(w)
 }
 
 // findSink finds out where the value goes: into an append or a writer.

@@ -3,7 +3,6 @@ package rules
 import (
 	"fmt"
 	"go/ast"
-	"go/token"
 	"go/types"
 	"strconv"
 	"strings"
@@ -123,13 +122,6 @@ func keyParts(p *mutate.Pass, e ast.Expr) []piece {
 		out = append(out, piece{arg: op, verb: 's'})
 	}
 	return joinTexts(out)
-}
-
-func operandsOfSum(e ast.Expr) []ast.Expr {
-	if b, ok := ast.Unparen(e).(*ast.BinaryExpr); ok && b.Op == token.ADD {
-		return append(operandsOfSum(b.X), operandsOfSum(b.Y)...)
-	}
-	return []ast.Expr{ast.Unparen(e)}
 }
 
 func keySizes(p *mutate.Pass, _ mutate.Site) []mutate.Param {
