@@ -43,7 +43,7 @@ for i, e := range events {
 	Class:   beagle.E0,
 	Gain:    3,
 	Find:    findPositionSet,
-	Params:  setSizes,
+	Params:  sizesFor(64, 256),
 	Rewrite: rewritePositionSet,
 }
 

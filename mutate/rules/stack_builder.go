@@ -36,7 +36,7 @@ return string(out)`),
 	Class:   beagle.E0,
 	Gain:    1.3,
 	Find:    findStackBuilder,
-	Params:  setSizes,
+	Params:  sizesFor(64, 256),
 	Rewrite: rewriteStackBuilder,
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"go/ast"
 	"go/types"
-	"strconv"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -27,7 +26,7 @@ return m[string(key)]`),
 	Class:   beagle.E0,
 	Gain:    1.8,
 	Find:    findStackKey,
-	Params:  keySizes,
+	Params:  sizesFor(64, 128, 256),
 	Rewrite: rewriteStackKey,
 }
 
@@ -122,16 +121,6 @@ func keyParts(p *mutate.Pass, e ast.Expr) []piece {
 		out = append(out, piece{arg: op, verb: 's'})
 	}
 	return joinTexts(out)
-}
-
-func keySizes(p *mutate.Pass, _ mutate.Site) []mutate.Param {
-	var out []mutate.Param
-	for _, n := range []int{64, 128, 256} {
-		if n >= percentile99(p) || n == 256 {
-			out = append(out, mutate.Param{Label: strconv.Itoa(n), Value: n})
-		}
-	}
-	return out[:min(2, len(out))]
 }
 
 // appendKeyPart appends numbers and conversions without a string in between.

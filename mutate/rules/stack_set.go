@@ -5,7 +5,6 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"iter"
 	"strconv"
 	"strings"
 
@@ -47,16 +46,8 @@ type seenSet struct {
 	Class:   beagle.E0,
 	Gain:    2.5,
 	Find:    findStackSet,
-	Params:  setSizes,
+	Params:  sizesFor(64, 256),
 	Rewrite: rewriteStackSet,
-}
-
-type setSite struct {
-	decl   facts.Declaration
-	key    types.Type
-	fields []part // the fields of the key k; nil for a number
-	edits  func(name string) []mutate.Edit
-	asks   bool // some code asks without an addition
 }
 
 func findStackSet(p *mutate.Pass) []mutate.Site {
@@ -67,42 +58,6 @@ func findStackSet(p *mutate.Pass) []mutate.Site {
 		}
 	}
 	return sites
-}
-
-// localSets yields the sets that start empty in a function and stay in it, with the list that holds
-// the declaration.
-func localSets(p *mutate.Pass) iter.Seq2[[]ast.Stmt, *setSite] {
-	return func(yield func([]ast.Stmt, *setSite) bool) {
-		for list, i := range statements(p) {
-			d, ok := facts.Declares(p, list[i])
-			if !ok || facts.Captured.Of(p)[d.Var] || p.FuncOf(d.Stmt) == nil || !emptyMap(p, d) {
-				continue
-			}
-			m, ok := d.Var.Type().(*types.Map)
-			// An element says no more than that the key is there.
-			if !ok || !isSetElem(m.Elem()) || p.Effects(d.Value).Writes ||
-				callsFunction(p, d.Value) && !plainHint(p, d.Value) {
-				continue
-			}
-			if !yield(list, &setSite{decl: d, key: m.Key()}) {
-				return
-			}
-		}
-	}
-}
-
-// plainHint reports whether make makes the map, without a hint or with a length.
-func plainHint(p *mutate.Pass, e ast.Expr) bool {
-	call, ok := p.IsBuiltin(e, "make")
-	return ok && (len(call.Args) == 1 || isLength(p, call.Args[1]))
-}
-
-func isSetElem(t types.Type) bool {
-	if isBasicType(t, types.Bool) {
-		return true
-	}
-	s, ok := t.(*types.Struct)
-	return ok && s.NumFields() == 0
 }
 
 // keyFields accepts integers, and structs of integers whose type can be named at package level.
@@ -286,17 +241,6 @@ func orEmpty(s ast.Stmt) ast.Stmt {
 		return &ast.EmptyStmt{}
 	}
 	return s
-}
-
-// setSizes offers powers of two around the longest usual argument.
-func setSizes(p *mutate.Pass, _ mutate.Site) []mutate.Param {
-	var out []mutate.Param
-	for _, n := range []int{64, 256} {
-		if n >= percentile99(p) || n == 256 {
-			out = append(out, mutate.Param{Label: strconv.Itoa(n), Value: n})
-		}
-	}
-	return out
 }
 
 // rewriteStackSet declares a type for the set, and a variable of it in the map's place.

@@ -60,31 +60,6 @@ func findStructKey(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// emptyMap reports whether the map starts empty and its type is written out.
-func emptyMap(p *mutate.Pass, d facts.Declaration) bool { return mapTypeOf(p, d) != nil }
-
-// mapTypeOf returns the type of a map in the value that it starts with, where the rewrite changes
-// the key's type. It returns nil if the type stands anywhere else.
-func mapTypeOf(p *mutate.Pass, d facts.Declaration) *ast.MapType {
-	var e ast.Expr
-	switch v := d.Value.(type) {
-	case *ast.CompositeLit:
-		if len(v.Elts) == 0 {
-			e = v.Type
-		}
-	case *ast.CallExpr:
-		if _, ok := p.IsBuiltin(v, "make"); ok {
-			e = v.Args[0]
-		}
-	}
-	t, _ := e.(*ast.MapType)
-	// A type that is declared would have to change with it.
-	if d.Type != nil {
-		return nil
-	}
-	return t
-}
-
 // structKeyEdits rewrites every use of the map. It returns nil if a use needs the text of a key, or
 // if the keys do not all have the same parts.
 func structKeyEdits(p *mutate.Pass, d facts.Declaration, m *types.Map) []mutate.Edit {

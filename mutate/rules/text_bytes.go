@@ -121,34 +121,6 @@ func (s *bytesSite) use(p *mutate.Pass, d facts.Declaration, id *ast.Ident) bool
 	return s.value(p, d, e)
 }
 
-// withinLength reports whether a cut ends at the length of the variable or at what is less by a
-// constant. Behind the length a string panics, and bytes may have room. The cut uses the variable
-// for its length only.
-func withinLength(p *mutate.Pass, v *types.Var, cut *ast.SliceExpr) bool {
-	var high ast.Expr
-	if cut.High != nil {
-		high = ast.Unparen(cut.High)
-	}
-	// A constant may be taken off the length or divide it, so that the end never exceeds it.
-	if b, ok := high.(*ast.BinaryExpr); ok && (b.Op == token.SUB || b.Op == token.QUO) {
-		if n, constant := p.Int(b.Y); !constant || n < 0 {
-			return false
-		}
-		high = ast.Unparen(b.X)
-	}
-	if cut.High != nil && p.LenOf(high) != v || cut.Slice3 {
-		return false
-	}
-	// The bounds may use the variable for its length only.
-	for _, id := range p.Uses(v, cut) {
-		call, _ := p.Parent(id).(*ast.CallExpr)
-		if p.Parent(id) != ast.Node(cut) && (call == nil || p.LenOf(call) != v) {
-			return false
-		}
-	}
-	return true
-}
-
 // value makes a string where one is needed.
 func (s *bytesSite) value(p *mutate.Pass, d facts.Declaration, e ast.Expr) bool {
 	text := "string(" + p.Text(e) + ")"

@@ -1,0 +1,327 @@
+package rules
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"iter"
+	"slices"
+	"strconv"
+
+	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
+)
+
+// This file holds what rules share that give the memory of a slice, or of a set, a place on the
+// stack.
+
+// A scratchSite is a slice that starts empty, and whose elements an array on the stack may hold.
+type scratchSite struct {
+	decl   facts.Declaration
+	elem   string   // the element type as written
+	length ast.Expr // of make([]T, n); nil if it starts empty
+	size   int64    // of an element
+
+	returns []*ast.Ident // where it is a result
+	fresh   string       // the start of a copy: nil or empty, as the slice starts
+}
+
+// emptySlices are the slices that a statement declares and that empty recognises.
+func emptySlices(p *mutate.Pass, s ast.Stmt) (out []scratchSite) {
+	for _, d := range facts.Declarations(p, s) {
+		if site := (scratchSite{decl: d}); site.empty(p) && site.standsAlone(p) {
+			out = append(out, site)
+		}
+	}
+	return out
+}
+
+// standsAlone reports whether the declaration may stand after the others of its statement: none of
+// them uses the slice, whose name could mean something else to it, and none declares anew a name
+// that the declaration uses.
+func (s *scratchSite) standsAlone(p *mutate.Pass) bool {
+	var declares ast.Node = s.decl.Spec
+	if s.decl.Spec == nil {
+		if s.length == nil {
+			return true
+		}
+		declares = s.length // it is read again where the slice has its name
+	}
+	for id := range mutate.Nodes[*ast.Ident](p, declares) {
+		if obj := p.Info.Uses[id]; obj != nil && !facts.Means(p, s.decl.Stmt.End(), id.Name, obj) {
+			return false
+		}
+	}
+	return s.decl.Spec == nil || len(p.Uses(s.decl.Var, s.decl.Stmt)) == 0
+}
+
+// empty recognises slices that the compiler cannot put on the stack: of unknown size, or growing.
+func (s *scratchSite) empty(p *mutate.Pass) bool {
+	slice, ok := s.decl.Var.Type().(*types.Slice)
+	if !ok {
+		return false
+	}
+	// Take the size of an element: the array on the stack must not get too large.
+	s.size = elementSize(slice.Elem())
+	// A literal or a declaration without make has no room at all. It matters only if appends grow
+	// it.
+	call, made := p.IsBuiltin(s.decl.Value, "make")
+	if !made {
+		kind, typ := emptyValue(p, s.decl)
+		s.elem = typ
+		return s.setElem() && kind != "" && isAppendedTo(p, s.decl.Var)
+	}
+	s.elem = p.Text(call.Args[0])
+	if !s.setElem() {
+		return false
+	}
+	// A slice of constant size is on the stack already. An empty one with little room is there too,
+	// but not any more once it has grown.
+	for i, n := range call.Args[1:] {
+		room, constant := p.Int(n)
+		if i == 1 && constant && room < smallRoom && p.IsInt(call.Args[1], 0) && isAppendedTo(p, s.decl.Var) {
+			continue // it is on the stack, and leaves it when the few elements are used up
+		}
+		if constant && !p.IsInt(n, 0) {
+			return false // the compiler knows the size
+		}
+	}
+	// make(T, n) needs its length as a value without effects, which the code tests against the
+	// array's size.
+	if len(call.Args) == 2 && !p.IsInt(call.Args[1], 0) {
+		s.length = call.Args[1]
+		return p.Pure(s.length) && isBasic(p, s.length, types.Int)
+	}
+	// make(T, 0, n) with n the length of something grows to about n elements.
+	if len(call.Args) == 3 && (!p.IsInt(call.Args[1], 0) || !p.Pure(call.Args[2]) || !isLength(p, call.Args[2])) {
+		return false
+	}
+	return true
+}
+
+// smallRoom is the capacity below which a slice on the stack is likely to grow.
+const smallRoom = 32
+
+func (s *scratchSite) setElem() bool {
+	if len(s.elem) < 3 || s.elem[:2] != "[]" {
+		return false
+	}
+	s.elem = s.elem[2:]
+	return s.size > 0 && s.size <= 64
+}
+
+// isAppendedTo reports whether code may make a slice longer.
+func isAppendedTo(p *mutate.Pass, v *types.Var) bool {
+	o := facts.Owned.Of(p)[v]
+	return o != nil && o.All&facts.Grows != 0
+}
+
+// start puts statements in place of the declaration. Where it is one of several, they go after
+// all.
+func (s *scratchSite) start(p *mutate.Pass, text string) []mutate.Edit {
+	if s.decl.Spec != nil {
+		return []mutate.Edit{p.Replace(s.decl.Spec, ""), p.Insert(s.decl.Stmt.End(), "\n"+text)}
+	}
+	return []mutate.Edit{p.Replace(s.decl.Stmt, text)}
+}
+
+// scratchSizes offers up to three sizes of the array, from the one that is enough for all but one
+// in a hundred calls of the corpus.
+func scratchSizes(p *mutate.Pass, s mutate.Site) []mutate.Param {
+	site := s.Data.(scratchSite)
+	var out []mutate.Param
+	p99 := percentile99(p)
+	for _, n := range []int64{32, 64, 128, 256, 1024} {
+		// A large array would make the frame large for every call.
+		if n*site.size > 4096 || len(out) >= 3 {
+			break
+		}
+		if n >= int64(p99) || n == 256 && len(out) == 0 {
+			out = append(out, mutate.Param{Label: fmt.Sprint(n), Value: n})
+		}
+	}
+	if len(out) == 0 {
+		out = []mutate.Param{{Label: "32", Value: int64(32)}}
+	}
+	return out
+}
+
+// staysHere reports whether no code keeps the slice, compares it with nil or asks for its capacity,
+// so that it may have other memory.
+func staysHere(p *mutate.Pass, v *types.Var) bool {
+	o := facts.Owned.Of(p)[v]
+	return o != nil && !slices.ContainsFunc(p.Uses(v, p.File), func(id *ast.Ident) bool { return !mayMove(p, o, id) })
+}
+
+// cutsWithin reports whether no code cuts a slice behind its length, where an array has room that
+// the slice may not have.
+func cutsWithin(p *mutate.Pass, v *types.Var) bool {
+	for _, id := range p.Uses(v, p.File) {
+		switch up := p.Parent(id).(type) {
+		case *ast.SliceExpr:
+			_, again := p.Parent(up).(*ast.SliceExpr)
+			if again || !p.IsInt(orNil(up.High), 0) && !withinLength(p, v, up) {
+				return false
+			}
+		case *ast.AssignStmt:
+			to := p.Var(up.Lhs[0])
+			if up.Tok == token.ASSIGN && up.Rhs[0] == ast.Expr(id) && to != v && !cutsWithin(p, to) {
+				return false // it takes the slice over
+			}
+		}
+	}
+	return true
+}
+
+// withinLength reports whether a cut ends at the length of the variable or at what is less by a
+// constant. Behind the length a string panics, and bytes may have room. The cut uses the variable
+// for its length only.
+func withinLength(p *mutate.Pass, v *types.Var, cut *ast.SliceExpr) bool {
+	var high ast.Expr
+	if cut.High != nil {
+		high = ast.Unparen(cut.High)
+	}
+	// A constant may be taken off the length or divide it, so that the end never exceeds it.
+	if b, ok := high.(*ast.BinaryExpr); ok && (b.Op == token.SUB || b.Op == token.QUO) {
+		if n, constant := p.Int(b.Y); !constant || n < 0 {
+			return false
+		}
+		high = ast.Unparen(b.X)
+	}
+	if cut.High != nil && p.LenOf(high) != v || cut.Slice3 {
+		return false
+	}
+	// The bounds may use the variable for its length only.
+	for _, id := range p.Uses(v, cut) {
+		call, _ := p.Parent(id).(*ast.CallExpr)
+		if p.Parent(id) != ast.Node(cut) && (call == nil || p.LenOf(call) != v) {
+			return false
+		}
+	}
+	return true
+}
+
+// mayMove reports whether a slice may have other memory, as far as one of its uses is concerned: it
+// neither hands the memory on nor shows its size. Another variable may take the slice over, if it
+// stays here as well.
+func mayMove(p *mutate.Pass, o *facts.Owner, id *ast.Ident) bool {
+	if o.Uses[id]&(facts.Hands|facts.Borrows|facts.Sizes) == 0 {
+		return true
+	}
+	as, ok := p.Parent(id).(*ast.AssignStmt)
+	return ok && takesOver(p, o, as)
+}
+
+// takesOver reports whether a statement hands the slice to a variable that has no other value, as
+// the statements of a helper do that stand in place of its call, and whether that one stays here,
+// too.
+func takesOver(p *mutate.Pass, from *facts.Owner, as *ast.AssignStmt) bool {
+	lhs, rhs, ok := splitAssign(as, token.ASSIGN)
+	if !ok || p.Var(rhs) != from.Decl.Var {
+		return false
+	}
+	to := facts.Owned.Of(p)[p.Var(lhs)]
+	if to == nil || to == from || to.Decl.Value != nil || !types.Identical(to.Decl.Var.Type(), from.Decl.Var.Type()) {
+		return false
+	}
+	// The other variable starts here and the first one ends here, so that only one is in use at a
+	// time.
+	list, at := p.Siblings(as)
+	if at < 0 || !slices.Contains(list[:at], from.Decl.Stmt) ||
+		facts.UsedAfter(p, from.Decl.Var, p.FuncOf(as), as.End()) {
+		return false
+	}
+	// Then all uses of the other one must only read.
+	for id, use := range to.Uses {
+		if p.Parent(id) != ast.Node(as) &&
+			(p.Changes(id) || use&(facts.Hands|facts.Borrows|facts.Sizes) != 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// A setSite is a local map that serves as a set.
+type setSite struct {
+	decl   facts.Declaration
+	key    types.Type
+	fields []part // the fields of the key k; nil for a number
+	edits  func(name string) []mutate.Edit
+	asks   bool // some code asks without an addition
+}
+
+// localSets yields the sets that start empty in a function and stay in it, with the list that holds
+// the declaration.
+func localSets(p *mutate.Pass) iter.Seq2[[]ast.Stmt, *setSite] {
+	return func(yield func([]ast.Stmt, *setSite) bool) {
+		for list, i := range statements(p) {
+			d, ok := facts.Declares(p, list[i])
+			if !ok || facts.Captured.Of(p)[d.Var] || p.FuncOf(d.Stmt) == nil || !emptyMap(p, d) {
+				continue
+			}
+			m, ok := d.Var.Type().(*types.Map)
+			// An element says no more than that the key is there.
+			if !ok || !isSetElem(m.Elem()) || p.Effects(d.Value).Writes ||
+				callsFunction(p, d.Value) && !plainHint(p, d.Value) {
+				continue
+			}
+			if !yield(list, &setSite{decl: d, key: m.Key()}) {
+				return
+			}
+		}
+	}
+}
+
+// emptyMap reports whether the map starts empty and its type is written out.
+func emptyMap(p *mutate.Pass, d facts.Declaration) bool { return mapTypeOf(p, d) != nil }
+
+// mapTypeOf returns the type of a map in the value that it starts with, where the rewrite changes
+// the key's type. It returns nil if the type stands anywhere else.
+func mapTypeOf(p *mutate.Pass, d facts.Declaration) *ast.MapType {
+	var e ast.Expr
+	switch v := d.Value.(type) {
+	case *ast.CompositeLit:
+		if len(v.Elts) == 0 {
+			e = v.Type
+		}
+	case *ast.CallExpr:
+		if _, ok := p.IsBuiltin(v, "make"); ok {
+			e = v.Args[0]
+		}
+	}
+	t, _ := e.(*ast.MapType)
+	// A type that is declared would have to change with it.
+	if d.Type != nil {
+		return nil
+	}
+	return t
+}
+
+// plainHint reports whether make makes the map, without a hint or with a length.
+func plainHint(p *mutate.Pass, e ast.Expr) bool {
+	call, ok := p.IsBuiltin(e, "make")
+	return ok && (len(call.Args) == 1 || isLength(p, call.Args[1]))
+}
+
+func isSetElem(t types.Type) bool {
+	if isBasicType(t, types.Bool) {
+		return true
+	}
+	s, ok := t.(*types.Struct)
+	return ok && s.NumFields() == 0
+}
+
+// sizesFor offers the first two of the sizes that hold the longest usual argument. The last size is
+// offered to all.
+func sizesFor(sizes ...int) func(*mutate.Pass, mutate.Site) []mutate.Param {
+	return func(p *mutate.Pass, _ mutate.Site) []mutate.Param {
+		var out []mutate.Param
+		for i, n := range sizes {
+			if n >= percentile99(p) || i == len(sizes)-1 {
+				out = append(out, mutate.Param{Label: strconv.Itoa(n), Value: n})
+			}
+		}
+		return out[:min(2, len(out))]
+	}
+}
