@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -231,4 +232,57 @@ func mustTest(p *mutate.Pass, e ast.Expr) byteTest {
 		panic("rules: a run holds an expression that is no byte test")
 	}
 	return t
+}
+
+// A byteClass is a set of bytes.
+type byteClass [256]bool
+
+func (c *byteClass) len() int {
+	n := 0
+	for _, in := range c {
+		if in {
+			n++
+		}
+	}
+	return n
+}
+
+func quotedByte(c byte) string { return strconv.QuoteRuneToASCII(rune(c)) }
+
+// tableOf declares a table of 256 booleans from the ranges of a set.
+func tableOf(name string, set byteClass, what string) string {
+	return filledTable(name, "holds "+what, "bool", 256, "c := byte(i)\nt[i] = "+rangesOf(set))
+}
+
+// rangesOf writes a set of bytes as comparisons of c.
+func rangesOf(set byteClass) string {
+	var parts []string
+	for lo := 0; lo < 256; lo++ {
+		if !set[lo] {
+			continue
+		}
+		hi := lo
+		for hi+1 < 256 && set[hi+1] {
+			// Neighbours in the set become one range.
+			hi++
+		}
+		switch {
+		case lo == hi:
+			parts = append(parts, "c == "+quotedByte(byte(lo)))
+		case lo == 0 && hi == 255:
+			parts = append(parts, "true")
+		case lo == 0:
+			// The ends of all bytes need no comparison.
+			parts = append(parts, "c <= "+byteText(hi))
+		case hi == 255:
+			parts = append(parts, "c >= "+byteText(lo))
+		default:
+			parts = append(parts, fmt.Sprintf("c >= %s && c <= %s", byteText(lo), byteText(hi)))
+		}
+		lo = hi
+	}
+	if len(parts) == 0 {
+		return "false"
+	}
+	return strings.Join(parts, " || ")
 }

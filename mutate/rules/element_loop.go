@@ -108,7 +108,7 @@ func elementText(p *mutate.Pass, l *mutate.ElementLoop, rest string, n ast.Node,
 // needsCopy reports whether the body may write into the slice, through another one that shares its
 // memory. In that case code must not read an element again that the original had copied.
 func needsCopy(p *mutate.Pass, l *mutate.ElementLoop) bool {
-	if isStringVar(l.Seq) {
+	if isString(l.Seq) {
 		return false
 	}
 	// A write through anything but a plain variable may reach the list.

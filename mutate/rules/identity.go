@@ -5,7 +5,6 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"strconv"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -37,9 +36,6 @@ var identityFastPath = &mutate.Mutator{
 	Params:  identityParams,
 	Rewrite: rewriteIdentity,
 }
-
-// A byteClass is a set of bytes.
-type byteClass [256]bool
 
 // kept holds the bytes that mining found: those that stay anywhere after a first byte, and those
 // that stay as the first one.
@@ -134,16 +130,6 @@ func keptBytes(m *beagle.Mined) kept {
 		k.start[c] = k.start[c] && k.rest[c]
 	}
 	return k
-}
-
-func (c *byteClass) len() int {
-	n := 0
-	for _, in := range c {
-		if in {
-			n++
-		}
-	}
-	return n
 }
 
 // identityParams offers the plain scan. It also offers scans that let a byte of the corpus pass
@@ -262,46 +248,6 @@ func scanLoop(in, table string, start int, inner []byte) string {
 	}
 }
 `, start, in, table, in, not, in, table, in)
-}
-
-func quotedByte(c byte) string { return strconv.QuoteRuneToASCII(rune(c)) }
-
-// tableOf declares a table of 256 booleans from the ranges of a set.
-func tableOf(name string, set byteClass, what string) string {
-	return filledTable(name, "holds "+what, "bool", 256, "c := byte(i)\nt[i] = "+rangesOf(set))
-}
-
-// rangesOf writes a set of bytes as comparisons of c.
-func rangesOf(set byteClass) string {
-	var parts []string
-	for lo := 0; lo < 256; lo++ {
-		if !set[lo] {
-			continue
-		}
-		hi := lo
-		for hi+1 < 256 && set[hi+1] {
-			// Neighbours in the set become one range.
-			hi++
-		}
-		switch {
-		case lo == hi:
-			parts = append(parts, "c == "+quotedByte(byte(lo)))
-		case lo == 0 && hi == 255:
-			parts = append(parts, "true")
-		case lo == 0:
-			// The ends of all bytes need no comparison.
-			parts = append(parts, "c <= "+byteText(hi))
-		case hi == 255:
-			parts = append(parts, "c >= "+byteText(lo))
-		default:
-			parts = append(parts, fmt.Sprintf("c >= %s && c <= %s", byteText(lo), byteText(hi)))
-		}
-		lo = hi
-	}
-	if len(parts) == 0 {
-		return "false"
-	}
-	return strings.Join(parts, " || ")
 }
 
 // lengthLimit returns, as written, the smallest number that the scope compares with something like

@@ -106,7 +106,7 @@ func listOf(p *mutate.Pass, index *types.Var, fn *ast.FuncDecl) *types.Var {
 	if list == nil || p.IsGlobal(list) || p.Assigned(list, fn.Body) {
 		return nil
 	}
-	if _, slice := list.Type().Underlying().(*types.Slice); !slice && !isStringVar(list) {
+	if _, slice := list.Type().Underlying().(*types.Slice); !slice && !isString(list) {
 		return nil
 	}
 	return list

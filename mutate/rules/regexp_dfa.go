@@ -3,9 +3,11 @@ package rules
 import (
 	"errors"
 	"fmt"
+	"go/types"
 	"regexp/syntax"
 
 	"github.com/beagle-go/beagle/internal/inorder"
+	"github.com/beagle-go/beagle/mutate"
 )
 
 // A dfa decides whether an ASCII text holds a match of a regular expression. next holds the states
@@ -228,4 +230,22 @@ func (d *dfa) match(s string) (is, ask bool) {
 		}
 	}
 	return d.final[state], false
+}
+
+// patternOf returns what compile makes of the constant that regexp.MustCompile gave v, or nil.
+func patternOf[T any](p *mutate.Pass, v *types.Var, compile func(pattern string) (*T, error)) *T {
+	call, ok := p.IsCall(p.Initialiser(v), "regexp", "MustCompile")
+	if !ok {
+		return nil
+	}
+	// The pattern must be known now, to be compiled into code.
+	pattern, ok := constString(p, call.Args[0])
+	if !ok {
+		return nil
+	}
+	compiled, err := compile(pattern)
+	if err != nil {
+		return nil
+	}
+	return compiled
 }

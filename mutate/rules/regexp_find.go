@@ -128,24 +128,6 @@ func searchArgs(p *mutate.Pass, call *ast.CallExpr, method string) (repl string,
 	return "", true
 }
 
-// patternOf returns what compile makes of the constant that regexp.MustCompile gave v, or nil.
-func patternOf[T any](p *mutate.Pass, v *types.Var, compile func(pattern string) (*T, error)) *T {
-	call, ok := p.IsCall(p.Initialiser(v), "regexp", "MustCompile")
-	if !ok {
-		return nil
-	}
-	// The pattern must be known now, to be compiled into code.
-	pattern, ok := constString(p, call.Args[0])
-	if !ok {
-		return nil
-	}
-	compiled, err := compile(pattern)
-	if err != nil {
-		return nil
-	}
-	return compiled
-}
-
 // asksFinder reports whether the call stands in a function that this rule has written: package
 // regexp decides there what the finder cannot.
 func asksFinder(p *mutate.Pass, call *ast.CallExpr) bool {

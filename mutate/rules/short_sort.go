@@ -8,7 +8,6 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
-	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // shortSort (catalogue O5) matches statements that sort by an order of their own. It sorts short
@@ -106,18 +105,6 @@ func parseShortSort(p *mutate.Pass, stmt *ast.ExprStmt) *shortList {
 	return s
 }
 
-// withoutReverse takes calls of sort.Reverse away. reversed says that an odd number was there.
-func withoutReverse(p *mutate.Pass, e ast.Expr) (list ast.Expr, reversed bool) {
-	for {
-		e = ast.Unparen(e)
-		call, ok := p.IsCall(e, "sort", "Reverse")
-		if !ok || len(call.Args) != 1 {
-			return e, reversed
-		}
-		e, reversed = call.Args[0], !reversed
-	}
-}
-
 // sortedDirectly reports whether calls of a type's methods do what calls through sort.Interface do,
 // and one more call of Len changes nothing.
 func sortedDirectly(p *mutate.Pass, t types.Type) bool {
@@ -211,33 +198,6 @@ for %[5]s := %[4]s; %[5]s > 0 && %[6]s; %[5]s-- {
 } else {
 %[8]s
 }`, n, length, s.most, i, j, less, swap, long))}, nil
-}
-
-// keepsValueInSort reports whether an expression is a local variable that no function sets, so that
-// it keeps its value while order and the methods of its type run.
-func keepsValueInSort(p *mutate.Pass, e, order ast.Expr) bool {
-	v := p.Var(e)
-	// Code with a pointer to the variable may set it, and so may the order.
-	if !facts.IsLocal(p, v) || facts.Pointed(p, v) || order != nil && p.Assigned(v, order) {
-		return false
-	}
-	if !facts.Captured.Of(p)[v] {
-		return true
-	}
-	// The variable is captured, but no function literal sets it.
-	for lit := range mutate.Nodes[*ast.FuncLit](p, p.FuncOf(e)) {
-		if p.Assigned(v, lit) {
-			return false
-		}
-	}
-	// The body of a range over a function is a function, too.
-	for r := range mutate.Nodes[*ast.RangeStmt](p, p.FuncOf(e)) {
-		_, calls := p.Info.TypeOf(r.X).Underlying().(*types.Signature)
-		if calls && p.Assigned(v, r.Body) {
-			return false // an iterator runs the body whenever it likes
-		}
-	}
-	return true
 }
 
 // isFunctionName reports whether an expression names a declared function. A generic one takes its

@@ -152,3 +152,13 @@ func slicedOrString(t types.Type) bool {
 	}
 	return false
 }
+
+// orderedKind returns the kind of an ordered type; its methods do not matter to <.
+func orderedKind(p *mutate.Pass, e ast.Expr) types.BasicInfo {
+	if t := p.Info.TypeOf(e); t != nil {
+		if b, ok := t.Underlying().(*types.Basic); ok {
+			return b.Info()
+		}
+	}
+	return 0
+}

@@ -82,3 +82,29 @@ func (w wordText) load(p *mutate.Pass, at ast.Node) (name string, edits []mutate
 	pkg, edits := p.Import("encoding/binary")
 	return pkg + ".LittleEndian.Uint64", edits, nil
 }
+
+// hasWords reports whether loadWord can read from a type: strings, and slices of exactly bytes. An
+// array would be copied.
+func hasWords(t types.Type) bool {
+	switch u := t.Underlying().(type) {
+	case *types.Basic:
+		return u.Info()&types.IsString != 0
+	case *types.Slice:
+		return types.Identical(u.Elem(), types.Typ[types.Uint8])
+	}
+	return false
+}
+
+// loadWord reads the first eight bytes of text, a part of seq, as a word. It uses encoding/binary
+// for slices. For strings it uses a helper whose shifts the compiler turns into one load.
+func loadWord(p *mutate.Pass, at ast.Stmt, seq *types.Var, text string) (string, []mutate.Edit) {
+	of := bytesText
+	if isString(seq) {
+		of = stringText
+		if !types.Identical(seq.Type(), types.Typ[types.String]) {
+			text = "string(" + text + ")"
+		}
+	}
+	load, edits, _ := of.load(p, at) // without a helper the code does not compile, and is refused
+	return load + "(" + text + ")", edits
+}
