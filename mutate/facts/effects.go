@@ -260,3 +260,92 @@ func neighbours(a, b *types.Package) bool {
 	other, _, _ := strings.Cut(b.Path(), "/")
 	return first == other
 }
+
+// ChangesOnlyLocals reports whether code changes nothing but local variables, elements of maps,
+// which no address reaches, and slices of the function's own, apart from one.
+func ChangesOnlyLocals(p *mutate.Pass, code ast.Node, elements *types.Var) bool {
+	owned := func(v *types.Var) bool { return v != elements && Owns(p, v) }
+	return ChangesOnly(p, code, func(l ast.Expr) bool {
+		ix, ok := ast.Unparen(l).(*ast.IndexExpr)
+		return MapElement(p, l) || ok && owned(p.Var(ix.X))
+	}, func(call *ast.CallExpr) bool {
+		_, more := p.IsBuiltin(call, "append")
+		return more && owned(p.Var(call.Args[0]))
+	})
+}
+
+// ChangesWhole reports whether code gives a variable that holds an array or a struct another value.
+// A slice may share the variable's memory.
+func ChangesWhole(p *mutate.Pass, code ast.Node) bool {
+	// whole reports whether e names a value; a pointer to it would see its parts change.
+	whole := func(e ast.Expr) bool {
+		if id, ok := ast.Unparen(e).(*ast.Ident); !ok || id.Name == "_" {
+			return false
+		}
+		switch p.Info.TypeOf(e).Underlying().(type) {
+		case *types.Array, *types.Struct, *types.Interface: // and type parameters
+			return true
+		}
+		return false
+	}
+	// A definition makes a new variable, which nobody points to.
+	for n := range mutate.Nodes[ast.Stmt](p, code) {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			for _, l := range n.Lhs {
+				id, _ := ast.Unparen(l).(*ast.Ident)
+				if p.Info.Defs[id] == nil && whole(l) {
+					return true
+				}
+			}
+		case *ast.RangeStmt:
+			if n.Tok == token.ASSIGN && (whole(n.Key) || whole(n.Value)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// ReadsOnly reports whether a helper only reads what a pointer parameter points to, and keeps no
+// address.
+func ReadsOnly(p *mutate.Pass, fn *ast.FuncDecl, v *types.Var) bool {
+	if _, pointer := v.Type().Underlying().(*types.Pointer); !pointer || Captured.Of(p)[v] {
+		return false
+	}
+	// Neither a write nor an address may go through the parameter.
+	for _, id := range p.Uses(v, fn.Body) {
+		if p.Changes(id) || AddressTaking(p, id) != nil {
+			return false
+		}
+		// A field or an element may only be read.
+		switch up := p.Parent(id).(type) {
+		case *ast.StarExpr:
+			if p.Changes(up) {
+				return false
+			}
+		case *ast.SelectorExpr:
+			if s := p.Info.Selections[up]; s == nil || s.Kind() != types.FieldVal {
+				return false
+			}
+		case *ast.IndexExpr:
+			if ast.Unparen(up.X) != ast.Expr(id) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// KeepsValueOver reports whether an operand has the same value before and after a call of a helper:
+// it is a constant, or a local variable that no other function can reach.
+func KeepsValueOver(p *mutate.Pass, e ast.Expr) bool {
+	if tv := p.Info.Types[e]; tv.Value != nil || tv.IsNil() || tv.IsType() {
+		return true
+	}
+	v := p.Var(e)
+	return IsLocal(p, v) && !Captured.Of(p)[v] && !slices.ContainsFunc(p.Uses(v, p.FuncOf(e)),
+		func(id *ast.Ident) bool { return AddressTaking(p, id) != nil })
+}

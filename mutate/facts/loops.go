@@ -238,3 +238,28 @@ func Quiet(p *mutate.Pass, n ast.Node, l *Loop) bool {
 	}
 	return p.Pure(ast.Unparen(e))
 }
+
+// InInnerLoop reports whether n may run several times in one run of body: it stands in a loop or in
+// a function literal there.
+func InInnerLoop(p *mutate.Pass, n ast.Node, body *ast.BlockStmt) bool {
+	for _, up := range p.Path(n) {
+		if up == ast.Node(body) {
+			return false
+		}
+		switch up.(type) {
+		case *ast.FuncLit, *ast.ForStmt, *ast.RangeStmt:
+			return true
+		}
+	}
+	return true
+}
+
+// HoldsBranch reports whether a statement holds a break, a continue or a goto.
+func HoldsBranch(p *mutate.Pass, s ast.Stmt) bool {
+	for b := range mutate.Nodes[*ast.BranchStmt](p, s) {
+		if b.Tok != token.FALLTHROUGH {
+			return true
+		}
+	}
+	return false
+}

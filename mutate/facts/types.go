@@ -165,3 +165,82 @@ func ZeroConstant(v constant.Value) bool {
 	}
 	return false
 }
+
+// InRegisters reports whether the compiler may keep a value of a type in registers, so that a copy
+// costs nothing: up to four words, in at most four fields, without arrays of several elements.
+func InRegisters(t types.Type) bool {
+	const word, most = 8, 4
+	// A type parameter counts as small, unless its constraint says otherwise.
+	if param, ok := types.Unalias(t).(*types.TypeParam); ok {
+		return !constrainedToLarge(param)
+	}
+	// The size of a type that holds a type parameter is unknown: it counts as small, too.
+	if MentionsTypeParam(t) {
+		return true
+	}
+	if types.SizesFor("gc", "amd64").Sizeof(t) > word*most {
+		return false
+	}
+	switch t := t.Underlying().(type) {
+	case *types.Array:
+		return t.Len() == 0 || t.Len() == 1 && InRegisters(t.Elem())
+	case *types.Struct:
+		if t.NumFields() > most {
+			return false
+		}
+		for f := range t.Fields() {
+			if !InRegisters(f.Type()) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// constrainedToLarge reports whether all types that a type parameter may stand for are listed, and
+// none fits registers.
+func constrainedToLarge(param *types.TypeParam) bool {
+	// Without a list of types, any type may come.
+	constraint, ok := param.Constraint().Underlying().(*types.Interface)
+	if !ok || constraint.NumEmbeddeds() != 1 {
+		return false
+	}
+	union, ok := constraint.EmbeddedType(0).(*types.Union)
+	if !ok {
+		return false
+	}
+	for term := range union.Terms() {
+		// An interface in the list is no list of types, and a small type is cheap to copy.
+		if _, named := term.Type().Underlying().(*types.Interface); named || InRegisters(term.Type()) {
+			return false
+		}
+	}
+	return union.Len() > 0
+}
+
+// MentionsTypeParam reports whether the size of a type depends on a type parameter.
+func MentionsTypeParam(t types.Type) bool {
+	switch t := types.Unalias(t).(type) {
+	// Of a reference type the size is known, whatever it refers to.
+	case *types.TypeParam:
+		return true
+	case *types.Slice, *types.Map, *types.Pointer, *types.Chan, *types.Signature:
+		return false
+	case *types.Array:
+		return MentionsTypeParam(t.Elem())
+	case *types.Named:
+		for a := range t.TypeArgs().Types() {
+			if MentionsTypeParam(a) {
+				return true
+			}
+		}
+		return false
+	case *types.Struct:
+		for f := range t.Fields() {
+			if MentionsTypeParam(f.Type()) {
+				return true
+			}
+		}
+	}
+	return false
+}

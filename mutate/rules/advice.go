@@ -171,7 +171,7 @@ func findFieldOrder(p *mutate.Pass) []mutate.Site {
 		}
 		// Only types of the target's package can be changed.
 		named, ok := t.(*types.Named)
-		if !ok || named.Obj().Pkg() != p.Pkg || mentionsTypeParam(named) {
+		if !ok || named.Obj().Pkg() != p.Pkg || facts.MentionsTypeParam(named) {
 			continue
 		}
 		s, ok := named.Underlying().(*types.Struct)

@@ -71,7 +71,7 @@ func overAll(p *mutate.Pass, loop *ast.RangeStmt, length ast.Expr) bool {
 func indexEdits(p *mutate.Pass, v *types.Var, made *ast.CallExpr, loop *ast.RangeStmt) []mutate.Edit {
 	body := loop.Body.List
 	// Whatever may skip the append leaves a gap in the result.
-	if len(body) == 0 || loop.Tok == token.ASSIGN || p.Effects(loop.Body).Jumps || continuesLoop(p, loop.Body) ||
+	if len(body) == 0 || loop.Tok == token.ASSIGN || p.Effects(loop.Body).Jumps || facts.HoldsBranch(p, loop.Body) ||
 		declaredIn(p, loop.Body, v.Name()) {
 		return nil
 	}

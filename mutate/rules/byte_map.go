@@ -83,7 +83,7 @@ func byteMapEdits(
 	elem, ok := facts.TypeText(p, m.Elem())
 	// An array is a value and has no nil, so a map of the package must be frozen. The 8,192 bytes
 	// keep the table within a part of the first cache.
-	if !ok || p.IsGlobal(v) && !p.Frozen(v) || elementSize(m.Elem())*256 > 8192 || mentionsTypeParam(m.Elem()) {
+	if !ok || p.IsGlobal(v) && !p.Frozen(v) || elementSize(m.Elem())*256 > 8192 || facts.MentionsTypeParam(m.Elem()) {
 		return nil
 	}
 	// A set has no values to hold. An array of bools says which keys are in it.

@@ -61,7 +61,7 @@ func findConcreteParam(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		for i, v := range parametersOf(p, fn) {
-			if v == nil || !types.IsInterface(v.Type()) || mentionsTypeParam(v.Type()) || p.Assigned(v, fn) ||
+			if v == nil || !types.IsInterface(v.Type()) || facts.MentionsTypeParam(v.Type()) || p.Assigned(v, fn) ||
 				facts.Captured.Of(p)[v] || !isDecidable(p, fn, v) {
 				continue
 			}
@@ -108,7 +108,7 @@ func concreteSites(p *mutate.Pass, fn *ast.FuncDecl, v *types.Var, at int) []mut
 		// same. A nil argument has no type.
 		t := types.Default(p.Info.TypeOf(call.Args[at]))
 		text, ok := facts.TypeText(p, t)
-		if !ok || types.IsInterface(t) || mentionsTypeParam(t) || p.Info.Types[call.Args[at]].IsNil() ||
+		if !ok || types.IsInterface(t) || facts.MentionsTypeParam(t) || p.Info.Types[call.Args[at]].IsNil() ||
 			(dynamicCalls{fn.Body, v}).nilSpeaks(p, t) {
 			continue
 		}

@@ -82,7 +82,7 @@ func receiverVar(p *mutate.Pass, call *ast.CallExpr) *types.Var {
 		return nil
 	}
 	v := p.Var(sel.X)
-	if !facts.IsLocal(p, v) || !types.IsInterface(v.Type()) || mentionsTypeParam(v.Type()) ||
+	if !facts.IsLocal(p, v) || !types.IsInterface(v.Type()) || facts.MentionsTypeParam(v.Type()) ||
 		facts.Captured.Of(p)[v] || facts.Pointed(p, v) {
 		return nil
 	}

@@ -2,7 +2,6 @@ package rules
 
 import (
 	"go/ast"
-	"go/token"
 	"go/types"
 
 	"github.com/beagle-go/beagle"
@@ -55,7 +54,7 @@ func elementEdits(p *mutate.Pass, d facts.Declaration, rest []ast.Stmt) []mutate
 	// A value in registers is cheap to copy. A pointer to the element is as good as the copy only
 	// if nobody changes the copy.
 	ix, ok := d.Value.(*ast.IndexExpr)
-	if !ok || inRegisters(d.Var.Type()) || facts.Captured.Of(p)[d.Var] || p.Assigned(d.Var, p.FuncOf(d.Stmt)) {
+	if !ok || facts.InRegisters(d.Var.Type()) || facts.Captured.Of(p)[d.Var] || p.Assigned(d.Var, p.FuncOf(d.Stmt)) {
 		return nil
 	}
 	// An element of a map has no address.
@@ -65,7 +64,7 @@ func elementEdits(p *mutate.Pass, d facts.Declaration, rest []ast.Stmt) []mutate
 	// As long as the name lives nothing may write elements of this type or replace the slice: the
 	// copy would not have noticed.
 	for _, s := range rest {
-		if !changesOnlyLocals(p, s, p.Var(ix.X)) || changesWhole(p, s) {
+		if !facts.ChangesOnlyLocals(p, s, p.Var(ix.X)) || facts.ChangesWhole(p, s) {
 			return nil
 		}
 	}
@@ -95,101 +94,4 @@ func elementEdits(p *mutate.Pass, d facts.Declaration, rest []ast.Stmt) []mutate
 		return nil
 	}
 	return edits
-}
-
-// changesOnlyLocals reports whether code changes nothing but local variables, elements of maps,
-// which no address reaches, and slices of the function's own, apart from one.
-func changesOnlyLocals(p *mutate.Pass, code ast.Node, elements *types.Var) bool {
-	owned := func(v *types.Var) bool { return v != elements && facts.Owns(p, v) }
-	return facts.ChangesOnly(p, code, func(l ast.Expr) bool {
-		ix, ok := ast.Unparen(l).(*ast.IndexExpr)
-		return facts.MapElement(p, l) || ok && owned(p.Var(ix.X))
-	}, func(call *ast.CallExpr) bool {
-		_, more := p.IsBuiltin(call, "append")
-		return more && owned(p.Var(call.Args[0]))
-	})
-}
-
-// changesWhole reports whether code gives a variable that holds an array or a struct another value.
-// A slice may share the variable's memory.
-func changesWhole(p *mutate.Pass, code ast.Node) bool {
-	// whole reports whether e names a value; a pointer to it would see its parts change.
-	whole := func(e ast.Expr) bool {
-		if identOf(e) == nil || isBlank(e) {
-			return false
-		}
-		switch p.Info.TypeOf(e).Underlying().(type) {
-		case *types.Array, *types.Struct, *types.Interface: // and type parameters
-			return true
-		}
-		return false
-	}
-	// A definition makes a new variable, which nobody points to.
-	for n := range mutate.Nodes[ast.Stmt](p, code) {
-		switch n := n.(type) {
-		case *ast.AssignStmt:
-			for _, l := range n.Lhs {
-				if p.Info.Defs[identOf(l)] == nil && whole(l) {
-					return true
-				}
-			}
-		case *ast.RangeStmt:
-			if n.Tok == token.ASSIGN && (whole(n.Key) || whole(n.Value)) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// inRegisters reports whether the compiler may keep a value of a type in registers, so that a copy
-// costs nothing: up to four words, in at most four fields, without arrays of several elements.
-func inRegisters(t types.Type) bool {
-	const word, most = 8, 4
-	// A type parameter counts as small, unless its constraint says otherwise.
-	if param, ok := types.Unalias(t).(*types.TypeParam); ok {
-		return !constrainedToLarge(param)
-	}
-	// The size of a type that holds a type parameter is unknown: it counts as small, too.
-	if mentionsTypeParam(t) {
-		return true
-	}
-	if types.SizesFor("gc", "amd64").Sizeof(t) > word*most {
-		return false
-	}
-	switch t := t.Underlying().(type) {
-	case *types.Array:
-		return t.Len() == 0 || t.Len() == 1 && inRegisters(t.Elem())
-	case *types.Struct:
-		if t.NumFields() > most {
-			return false
-		}
-		for f := range t.Fields() {
-			if !inRegisters(f.Type()) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// constrainedToLarge reports whether all types that a type parameter may stand for are listed, and
-// none fits registers.
-func constrainedToLarge(param *types.TypeParam) bool {
-	// Without a list of types, any type may come.
-	constraint, ok := param.Constraint().Underlying().(*types.Interface)
-	if !ok || constraint.NumEmbeddeds() != 1 {
-		return false
-	}
-	union, ok := constraint.EmbeddedType(0).(*types.Union)
-	if !ok {
-		return false
-	}
-	for term := range union.Terms() {
-		// An interface in the list is no list of types, and a small type is cheap to copy.
-		if _, named := term.Type().Underlying().(*types.Interface); named || inRegisters(term.Type()) {
-			return false
-		}
-	}
-	return union.Len() > 0
 }

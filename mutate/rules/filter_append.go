@@ -92,7 +92,7 @@ func (f *filter) read(p *mutate.Pass) bool {
 		}
 		f.store, f.value = as, rhs
 	}
-	if f.store == nil || innerLoop(p, f.store, f.loop.Body) {
+	if f.store == nil || facts.InInnerLoop(p, f.store, f.loop.Body) {
 		return false
 	}
 	// The step must follow it at once: else the two would not belong together.

@@ -220,7 +220,7 @@ func testOfRune(p *mutate.Pass, e ast.Expr) (test, name string, params, args []s
 		// A type that has no name at package level cannot be a parameter's.
 		t, ok := facts.TypeText(p, v.Type())
 		inner := lit.Pos() <= v.Pos() && v.Pos() < lit.End()
-		if !ok || inner || p.FuncOf(e).Type.TypeParams != nil || mentionsTypeParam(v.Type()) ||
+		if !ok || inner || p.FuncOf(e).Type.TypeParams != nil || facts.MentionsTypeParam(v.Type()) ||
 			addressTaken(p, v, p.FuncOf(e)) {
 			return "", "", nil, nil
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate/example"
+	"github.com/beagle-go/beagle/mutate/facts"
 	"github.com/beagle-go/beagle/mutate/kit"
 )
 
@@ -24,7 +25,7 @@ var modMask = example.Rule{
 	Source: modMaskSource,
 	Pairs:  []example.Pair{{Before: remainder[uint64], After: remainderByMask[uint64]}},
 	Guard: func(m *example.Match) bool {
-		return m.Pass.Info.Types[m.Expr("n")].Value == nil && !mentionsTypeParam(m.Type("T"))
+		return m.Pass.Info.Types[m.Expr("n")].Value == nil && !facts.MentionsTypeParam(m.Type("T"))
 	},
 	Label: func(m *example.Match) string { return "remainder " + m.Pass.Text(m.Node) },
 }.Mutator()

@@ -94,7 +94,7 @@ func sliceCopyAt(p *mutate.Pass, list []ast.Stmt, i int) (c sliceCopy, ok bool) 
 // maps, and slices of the function's own, apart from one.
 func leavesUndisturbed(p *mutate.Pass, list []ast.Stmt, from *types.Var) bool {
 	return !slices.ContainsFunc(list, func(s ast.Stmt) bool {
-		return !changesOnlyLocals(p, s, from) || changesWhole(p, s)
+		return !facts.ChangesOnlyLocals(p, s, from) || facts.ChangesWhole(p, s)
 	})
 }
 

@@ -102,7 +102,7 @@ func (s *pointerPassing) of(f *ast.Field, at int) []mutate.Edit {
 	default:
 		return nil
 	}
-	if len(f.Names) == 0 || inRegisters(t) || mentionsTypeParam(t) {
+	if len(f.Names) == 0 || facts.InRegisters(t) || facts.MentionsTypeParam(t) {
 		return nil
 	}
 	s.edits = []mutate.Edit{s.p.Insert(f.Type.Pos(), "*")}
@@ -217,39 +217,7 @@ func lentTo(p *mutate.Pass, addr ast.Expr) bool {
 	if at < 0 || len(params) != len(call.Args) || params[at] == nil {
 		return false
 	}
-	return readsOnly(p, fn, params[at])
-}
-
-// readsOnly reports whether a helper only reads what a pointer parameter points to, and keeps no
-// address.
-func readsOnly(p *mutate.Pass, fn *ast.FuncDecl, v *types.Var) bool {
-	if !isPointer(v.Type()) || facts.Captured.Of(p)[v] {
-		return false
-	}
-	// Neither a write nor an address may go through the parameter.
-	for _, id := range p.Uses(v, fn.Body) {
-		if p.Changes(id) || facts.AddressTaking(p, id) != nil {
-			return false
-		}
-		// A field or an element may only be read.
-		switch up := p.Parent(id).(type) {
-		case *ast.StarExpr:
-			if p.Changes(up) {
-				return false
-			}
-		case *ast.SelectorExpr:
-			if s := p.Info.Selections[up]; s == nil || s.Kind() != types.FieldVal {
-				return false
-			}
-		case *ast.IndexExpr:
-			if ast.Unparen(up.X) != ast.Expr(id) {
-				return false
-			}
-		default:
-			return false
-		}
-	}
-	return true
+	return facts.ReadsOnly(p, fn, params[at])
 }
 
 // givenAddress reports whether a pointer is a helper's parameter for which all calls pass an

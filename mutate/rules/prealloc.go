@@ -3,7 +3,6 @@ package rules
 import (
 	"fmt"
 	"go/ast"
-	"go/token"
 	"go/types"
 
 	"github.com/beagle-go/beagle"
@@ -154,7 +153,7 @@ func appendsPerIteration(p *mutate.Pass, v *types.Var, loop ast.Stmt) (per int, 
 		if !ok || w != v {
 			continue
 		}
-		if call.Ellipsis.IsValid() || len(p.Uses(v, st)) != 2 || innerLoop(p, st, body) {
+		if call.Ellipsis.IsValid() || len(p.Uses(v, st)) != 2 || facts.InInnerLoop(p, st, body) {
 			return 0, false, nil
 		}
 		own[st] = true
@@ -209,18 +208,6 @@ func mostAppends(list []ast.Stmt, own map[ast.Node]bool) int {
 	return n
 }
 
-func innerLoop(p *mutate.Pass, n ast.Node, body *ast.BlockStmt) bool {
-	for _, up := range p.Path(n) {
-		if up == ast.Node(body) {
-			return false
-		}
-		if _, lit := up.(*ast.FuncLit); lit || loopBody(up) != nil {
-			return true
-		}
-	}
-	return true
-}
-
 // reachesAppend reports whether the first iteration of a loop certainly reaches an append. The
 // append must stand in the body itself, after nothing that jumps.
 func reachesAppend(p *mutate.Pass, body *ast.BlockStmt, own map[ast.Node]bool) bool {
@@ -228,17 +215,8 @@ func reachesAppend(p *mutate.Pass, body *ast.BlockStmt, own map[ast.Node]bool) b
 		if own[s] {
 			return true
 		}
-		if p.Effects(s).Jumps || continuesLoop(p, s) {
+		if p.Effects(s).Jumps || facts.HoldsBranch(p, s) {
 			return false
-		}
-	}
-	return false
-}
-
-func continuesLoop(p *mutate.Pass, s ast.Stmt) bool {
-	for b := range mutate.Nodes[*ast.BranchStmt](p, s) {
-		if b.Tok != token.FALLTHROUGH {
-			return true
 		}
 	}
 	return false

@@ -102,7 +102,7 @@ func lengthsFirst(p *mutate.Pass, lists, values []ast.Expr) bool {
 	for _, l := range lists {
 		f := p.Effects(l)
 		if p.Info.Types[l].IsNil() || f.Writes || f.Allocs || callsFunction(p, l) ||
-			!(plain || p.Var(l) != nil && keepsValueOver(p, l)) {
+			!(plain || p.Var(l) != nil && facts.KeepsValueOver(p, l)) {
 			return false
 		}
 	}

@@ -64,7 +64,7 @@ func findReciprocal(p *mutate.Pass) []mutate.Site {
 // smallUnsigned reports whether b divides unsigned numbers of at most 32 bits.
 func smallUnsigned(p *mutate.Pass, b *ast.BinaryExpr) bool {
 	t := p.Info.TypeOf(b)
-	if t == nil || mentionsTypeParam(t) {
+	if t == nil || facts.MentionsTypeParam(t) {
 		return false
 	}
 	if _, named := facts.TypeText(p, t); !named {

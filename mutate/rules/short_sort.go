@@ -8,6 +8,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // shortSort (catalogue O5) matches statements that sort by an order of their own. It sorts short
@@ -108,7 +109,7 @@ func parseShortSort(p *mutate.Pass, stmt *ast.ExprStmt) *shortList {
 // sortedDirectly reports whether calls of a type's methods do what calls through sort.Interface do,
 // and one more call of Len changes nothing.
 func sortedDirectly(p *mutate.Pass, t types.Type) bool {
-	if t == nil || types.IsInterface(t) || mentionsTypeParam(t) {
+	if t == nil || types.IsInterface(t) || facts.MentionsTypeParam(t) {
 		return false
 	}
 	// Look at the three methods. A promoted or interface method is no method of the type itself.

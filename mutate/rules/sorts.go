@@ -196,7 +196,7 @@ func looksThroughReceiver(p *mutate.Pass, sel *ast.SelectorExpr) bool {
 		return d != nil && d.Body != nil
 	}
 	v, ok := p.Info.Defs[d.Recv.List[0].Names[0]].(*types.Var)
-	return ok && readsOnly(p, d, v)
+	return ok && facts.ReadsOnly(p, d, v)
 }
 
 // is reports whether an expression is the list. A field of a variable has no object of its own.

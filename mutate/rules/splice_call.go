@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"slices"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
@@ -120,7 +119,7 @@ func leadingOf(p *mutate.Pass, list []ast.Expr) []*ast.CallExpr {
 		if e == nil {
 			return nil
 		}
-		if calls := leadingIn(p, ast.Unparen(e)); len(calls) > 0 || !keepsValueOver(p, e) {
+		if calls := leadingIn(p, ast.Unparen(e)); len(calls) > 0 || !facts.KeepsValueOver(p, e) {
 			return calls
 		}
 	}
@@ -137,7 +136,7 @@ func leadingIn(p *mutate.Pass, e ast.Expr) []*ast.CallExpr {
 			// A method's receiver is evaluated first. If it could change with the arguments, only
 			// the call as a whole may move.
 			sel, method := ast.Unparen(e.Fun).(*ast.SelectorExpr)
-			if method && p.Info.Selections[sel] != nil && !keepsValueOver(p, sel.X) {
+			if method && p.Info.Selections[sel] != nil && !facts.KeepsValueOver(p, sel.X) {
 				return []*ast.CallExpr{e}
 			}
 			return append(leadingOf(p, e.Args), e)
@@ -161,17 +160,6 @@ func leadingIn(p *mutate.Pass, e ast.Expr) []*ast.CallExpr {
 		return leadingOf(p, []ast.Expr{e.X, e.Index})
 	}
 	return nil
-}
-
-// keepsValueOver reports whether an operand has the same value before and after a call of a helper:
-// it is a constant, or a local variable that no other function can reach.
-func keepsValueOver(p *mutate.Pass, e ast.Expr) bool {
-	if tv := p.Info.Types[e]; tv.Value != nil || tv.IsNil() || tv.IsType() {
-		return true
-	}
-	v := p.Var(e)
-	return facts.IsLocal(p, v) && !facts.Captured.Of(p)[v] && !slices.ContainsFunc(p.Uses(v, p.FuncOf(e)),
-		func(id *ast.Ident) bool { return facts.AddressTaking(p, id) != nil })
 }
 
 // Limits of the helpers that are spliced.

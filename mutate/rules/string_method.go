@@ -80,7 +80,7 @@ func mayAskEarly(p *mutate.Pass, e ast.Expr, name string, args []ast.Expr) bool 
 // unmovedAll reports whether an expression only uses what no call of a function can change.
 func unmovedAll(p *mutate.Pass, e ast.Expr) bool {
 	for id := range mutate.Nodes[*ast.Ident](p, e) {
-		if v := p.Var(id); v != nil && !v.IsField() && !keepsValueOver(p, id) {
+		if v := p.Var(id); v != nil && !v.IsField() && !facts.KeepsValueOver(p, id) {
 			return false
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"go/types"
 
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // This file holds what rewrites ask about types.
@@ -57,37 +58,10 @@ func pointee(t types.Type) types.Type {
 
 // elementSize returns the size of a type, or 0 if it depends on a type argument.
 func elementSize(t types.Type) int64 {
-	if mentionsTypeParam(t) {
+	if facts.MentionsTypeParam(t) {
 		return 0
 	}
 	return types.SizesFor("gc", "amd64").Sizeof(t)
-}
-
-// mentionsTypeParam reports whether the size of a type depends on a type parameter.
-func mentionsTypeParam(t types.Type) bool {
-	switch t := types.Unalias(t).(type) {
-	// Of a reference type the size is known, whatever it refers to.
-	case *types.TypeParam:
-		return true
-	case *types.Slice, *types.Map, *types.Pointer, *types.Chan, *types.Signature:
-		return false
-	case *types.Array:
-		return mentionsTypeParam(t.Elem())
-	case *types.Named:
-		for a := range t.TypeArgs().Types() {
-			if mentionsTypeParam(a) {
-				return true
-			}
-		}
-		return false
-	case *types.Struct:
-		for f := range t.Fields() {
-			if mentionsTypeParam(f.Type()) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // isPointer reports whether values of a type are pointers.

@@ -215,7 +215,7 @@ func neverPassesEnd(p *mutate.Pass, l *mutate.CountedLoop, cmp *ast.BinaryExpr) 
 	}
 	for inc := range mutate.Nodes[*ast.IncDecStmt](p, l.Stmt.Body) {
 		if p.Var(inc.X) == l.Index {
-			if steps++; steps > 1 || innerLoop(p, inc, l.Stmt.Body) {
+			if steps++; steps > 1 || facts.InInnerLoop(p, inc, l.Stmt.Body) {
 				return false
 			}
 		}
