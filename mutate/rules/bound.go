@@ -48,7 +48,8 @@ func loopBound(p *mutate.Pass, s ast.Stmt) (b bound, ok bool) {
 		if p.IsInt(l.Start, 0) {
 			return bound{text: p.Text(l.Bound), negative: !isLength(p, l.Bound)}, true
 		}
-		return bound{text: p.Text(l.Bound) + "-" + operandOfMinus(p, l.Start), negative: true}, true
+		start := rightOperandText(l.Start, p.Text(l.Start), token.SUB)
+		return bound{text: p.Text(l.Bound) + "-" + start, negative: true}, true
 	}
 	return b, false
 }
@@ -103,13 +104,6 @@ func boundBySeparators(p *mutate.Pass, loop ast.Stmt, call *ast.CallExpr, v *typ
 	}
 	pkg := p.Text(call.Fun.(*ast.SelectorExpr).X)
 	return bound{text: pkg + ".Count(" + v.Name() + ", " + p.Text(call.Args[1]) + ")+1", positive: true}, true
-}
-
-func operandOfMinus(p *mutate.Pass, e ast.Expr) string {
-	if b, ok := ast.Unparen(e).(*ast.BinaryExpr); ok && b.Op.Precedence() <= token.SUB.Precedence() {
-		return "(" + p.Text(b) + ")"
-	}
-	return p.Text(e)
 }
 
 // rangeBound finds the bound of a range: the length of what it goes over, or the number that it

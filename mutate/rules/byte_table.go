@@ -224,12 +224,13 @@ func tableOfRun(p *mutate.Pass, s tableSite) []mutate.Edit {
 		if len(s.run) == 1 {
 			e = ast.Unparen(e)
 		}
-		test += asOperandOf(p, e, s.op, func(n ast.Node) (string, bool) {
+		text := p.TextWith(e, func(n ast.Node) (string, bool) {
 			if x, ok := n.(ast.Expr); ok && p.Same(x, operand) {
 				return local, true
 			}
 			return "", false
 		})
+		test += operandText(e, text, s.op)
 	}
 	// The table is filled by the original tests, with another name for the byte.
 	return []mutate.Edit{
@@ -268,15 +269,6 @@ func joinOperator(op token.Token) string {
 		return "||"
 	}
 	return op.String()
-}
-
-// asOperandOf returns the text of e as an operand of op.
-func asOperandOf(p *mutate.Pass, e ast.Expr, op token.Token, sub func(ast.Node) (string, bool)) string {
-	text := p.TextWith(e, sub)
-	if b, ok := e.(*ast.BinaryExpr); ok && op == token.LAND && b.Op == token.LOR {
-		return "(" + text + ")"
-	}
-	return text
 }
 
 func countLeaves(p *mutate.Pass, run []ast.Expr) int {

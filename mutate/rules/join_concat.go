@@ -2,6 +2,7 @@ package rules
 
 import (
 	"go/ast"
+	"go/token"
 	"go/types"
 	"strings"
 
@@ -72,9 +73,9 @@ func concatOf(p *mutate.Pass, call *ast.CallExpr) (string, bool) {
 			return "", false
 		}
 		if i > 0 && (!constant || sep != "") {
-			out = append(out, operandText(p, call.Args[1], p.Text(call.Args[1])))
+			out = append(out, operandText(call.Args[1], p.Text(call.Args[1]), token.ADD))
 		}
-		out = append(out, operandText(p, e, p.Text(e)))
+		out = append(out, operandText(e, p.Text(e), token.ADD))
 	}
 	// A sum binds less than what may stand around a call.
 	text := strings.Join(out, " + ")

@@ -154,12 +154,8 @@ func (a place) text(p *mutate.Pass) string {
 
 // text writes a term so that it may stand in a sum.
 func (t placeTerm) text(p *mutate.Pass) string {
-	text := p.Text(t.expr)
-	switch b, ok := t.expr.(*ast.BinaryExpr); {
-	case t.length:
-		return "len(" + text + ")"
-	case ok && b.Op.Precedence() <= token.ADD.Precedence():
-		return "(" + text + ")"
+	if t.length {
+		return "len(" + p.Text(t.expr) + ")"
 	}
-	return text
+	return rightOperandText(t.expr, p.Text(t.expr), token.ADD)
 }

@@ -209,8 +209,5 @@ func operandOf(p *mutate.Pass, e ast.Expr, op token.Token) string {
 	for range mutate.Nodes[*ast.CompositeLit](p, e) {
 		return "(" + p.Text(e) + ")"
 	}
-	if b, ok := e.(*ast.BinaryExpr); ok && b.Op.Precedence() < op.Precedence() {
-		return "(" + p.Text(e) + ")"
-	}
-	return p.Text(e)
+	return operandText(e, p.Text(e), op)
 }

@@ -193,12 +193,13 @@ func rewriteSkipRun(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate
 	operand := mustTest(p, site.test).operand
 	for j := range k {
 		elem := fmt.Sprintf("%s[%s+%d]", seq, i, j+1)
-		tests = append(tests, asOperandOf(p, site.test, token.LAND, func(n ast.Node) (string, bool) {
+		test := p.TextWith(site.test, func(n ast.Node) (string, bool) {
 			if x, ok := n.(ast.Expr); ok && p.Same(x, operand) {
 				return elem, true
 			}
 			return "", false
-		}))
+		})
+		tests = append(tests, operandText(site.test, test, token.LAND))
 	}
 	text := fmt.Sprintf("for %s {\n%s += %s\n}\n", joinTests(tests, "&&"), i, strconv.Itoa(k))
 	return []mutate.Edit{p.Insert(site.at, text)}, nil

@@ -59,7 +59,7 @@ func stringForm(p *mutate.Pass, q piece) string {
 			if q.verb == 'q' {
 				return "strconv.Quote(" + text + ")"
 			}
-			return operandText(p, q.arg, text)
+			return operandText(q.arg, text, token.ADD)
 		}
 		if q.verb == 's' && isByteSlice(p, q.arg) {
 			return "string(" + text + ")"
@@ -147,14 +147,6 @@ func %[1]s(n int64, base, width int) string {
 	}
 	return zeros[:width-len(digits)] + string(digits)
 }`, name)
-}
-
-// operandText returns text that may stand beside a +.
-func operandText(p *mutate.Pass, e ast.Expr, text string) string {
-	if b, ok := e.(*ast.BinaryExpr); ok && b.Op.Precedence() < token.ADD.Precedence() {
-		return "(" + text + ")"
-	}
-	return text
 }
 
 func convertTo(p *mutate.Pass, e ast.Expr, name string, kind types.BasicKind) string {

@@ -90,7 +90,8 @@ func padEdits(p *mutate.Pass, v *types.Var, lit *ast.CompositeLit) []mutate.Edit
 		}
 		// Only an index without a mask, in a loop, is worth an edit.
 		if !masks && p.InLoop(ix) {
-			masked = append(masked, p.Replace(ix.Index, fmt.Sprintf("%s&%d", maskOperand(p, ix.Index), padded-1)))
+			index := operandText(ix.Index, p.Text(ix.Index), token.AND)
+			masked = append(masked, p.Replace(ix.Index, fmt.Sprintf("%s&%d", index, padded-1)))
 		}
 	}
 	if len(masked) == 0 {
@@ -171,12 +172,4 @@ func onlyByte(p *mutate.Pass, index ast.Expr) ast.Expr {
 		return nil
 	}
 	return operand
-}
-
-// maskOperand returns the text of e as an operand of &.
-func maskOperand(p *mutate.Pass, e ast.Expr) string {
-	if b, ok := ast.Unparen(e).(*ast.BinaryExpr); ok && b.Op.Precedence() < token.AND.Precedence() {
-		return "(" + p.Text(b) + ")"
-	}
-	return p.Text(e)
 }

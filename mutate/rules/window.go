@@ -138,10 +138,7 @@ func windowAt(p *mutate.Pass, list []ast.Stmt, first neighbour) ([]mutate.Edit, 
 
 // plusConstant writes a place plus a constant.
 func plusConstant(p *mutate.Pass, place ast.Expr, n int64) string {
-	text := p.Text(place)
-	if b, ok := place.(*ast.BinaryExpr); ok && b.Op.Precedence() < token.ADD.Precedence() {
-		text = "(" + text + ")"
-	}
+	text := operandText(place, p.Text(place), token.ADD)
 	switch {
 	case n > 0:
 		return fmt.Sprintf("%s+%d", text, n)

@@ -304,12 +304,13 @@ func rewriteWordPrefix(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.
 	}
 	// The first byte may have a test of its own, written for a fixed index.
 	operand := mustTest(p, site.test).operand
-	first := asOperandOf(p, site.test, token.LAND, func(n ast.Node) (string, bool) {
+	first := p.TextWith(site.test, func(n ast.Node) (string, bool) {
 		if x, ok := n.(ast.Expr); ok && p.Same(x, operand) {
 			return fmt.Sprintf("%s[%d]", seq, site.start), true
 		}
 		return "", false
 	})
+	first = operandText(site.test, first, token.LAND)
 	text = strings.NewReplacer(
 		"<load>", strings.ReplaceAll(load, "<start>", start), "<last>",
 		strings.ReplaceAll(load, "<start>", "len("+seq+")-8"),
