@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 
 	"github.com/beagle-go/beagle/mutate"
 )
@@ -45,12 +46,7 @@ func (l *Loop) IsElem(p *mutate.Pass, e ast.Expr) bool {
 		return false
 	}
 	if ix, ok := e.(*ast.IndexExpr); ok {
-		for _, elem := range l.Elems {
-			if elem == ix {
-				return true
-			}
-		}
-		return false
+		return slices.Contains(l.Elems, ix)
 	}
 	return l.Value != nil && p.Var(e) == l.Value
 }

@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -111,7 +112,7 @@ func onlyReadsElement(p *mutate.Pass, l *mutate.ElementLoop, e ast.Expr) bool {
 	for n := range mutate.Nodes[ast.Expr](p, e) {
 		switch n := n.(type) {
 		case *ast.IndexExpr:
-			if !isElem(l, n) {
+			if !slices.Contains(l.Elems, n) {
 				return false
 			}
 		case *ast.Ident, *ast.BasicLit, *ast.ParenExpr:

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -171,7 +172,7 @@ func (c *checksum) mixed(p *mutate.Pass, e ast.Expr) bool {
 		return false
 	}
 	if ix, ok := ast.Unparen(y).(*ast.IndexExpr); ok {
-		return isElem(c.loop, ix)
+		return slices.Contains(c.loop.Elems, ix)
 	}
 	v := p.Var(y)
 	return v != nil && (v == c.loop.Value || v == copyOfElement(p, c.loop))

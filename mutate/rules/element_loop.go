@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 
 	"github.com/beagle-go/beagle/mutate"
@@ -55,7 +56,7 @@ func startOf(l *mutate.ElementLoop) string {
 func remainderLoop(p *mutate.Pass, l *mutate.ElementLoop, rest string) string {
 	// What is left is shorter than a step, so it goes one by one.
 	body := p.TextWith(l.Body, func(n ast.Node) (string, bool) {
-		if ix, ok := n.(*ast.IndexExpr); ok && isElem(l, ix) {
+		if ix, ok := n.(*ast.IndexExpr); ok && slices.Contains(l.Elems, ix) {
 			return rest + "[" + l.Index.Name() + "]", true
 		}
 		return "", false
@@ -71,15 +72,6 @@ func remainderLoop(p *mutate.Pass, l *mutate.ElementLoop, rest string) string {
 	return countTo(p, l.Index.Name(), "len("+rest+")") + body
 }
 
-func isElem(l *mutate.ElementLoop, ix *ast.IndexExpr) bool {
-	for _, e := range l.Elems {
-		if e == ix {
-			return true
-		}
-	}
-	return false
-}
-
 // elementText returns the text of n with rest[j] in place of the loop's element.
 func elementText(p *mutate.Pass, l *mutate.ElementLoop, rest string, n ast.Node, j string) string {
 	// Where the body may write to the list, the copy of the element keeps its name.
@@ -87,7 +79,7 @@ func elementText(p *mutate.Pass, l *mutate.ElementLoop, rest string, n ast.Node,
 	return p.TextWith(n, func(m ast.Node) (string, bool) {
 		switch m := m.(type) {
 		case *ast.IndexExpr:
-			if isElem(l, m) {
+			if slices.Contains(l.Elems, m) {
 				return elem, true
 			}
 		case *ast.Ident:
@@ -138,7 +130,7 @@ func copyOfElement(p *mutate.Pass, l *mutate.ElementLoop) *types.Var {
 	}
 	ix, ok := ast.Unparen(as.Rhs[0]).(*ast.IndexExpr)
 	v := p.Var(as.Lhs[0])
-	if !ok || !isElem(l, ix) || v == nil || p.Assigned(v, p.FuncOf(as)) && assignedAgain(p, v, as) {
+	if !ok || !slices.Contains(l.Elems, ix) || v == nil || p.Assigned(v, p.FuncOf(as)) && assignedAgain(p, v, as) {
 		return nil
 	}
 	return v

@@ -10,6 +10,7 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // reorderTests (catalogue C5) matches a chain of && or || whose operands are pure. It writes the
@@ -37,7 +38,7 @@ type testChain struct {
 // findReorder looks for chains of && and || whose tests may change places, with a better order.
 func findReorder(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	used := reachedFuncs(p)
+	used := facts.Reached.Of(p)
 	for e := range mutate.Nodes[*ast.BinaryExpr](p, nil) {
 		// Take the whole chain of one operator, in code that runs.
 		if e.Op != token.LAND && e.Op != token.LOR || !used[p.FuncOf(e)] {

@@ -27,7 +27,7 @@ type runeTest struct {
 // that hold the answer to one.
 func runeTests(p *mutate.Pass) []*runeTest {
 	var out []*runeTest
-	own := reachedFuncs(p)
+	own := facts.Reached.Of(p)
 	for _, d := range p.File.Decls {
 		fn, ok := d.(*ast.FuncDecl)
 		if !ok || fn.Body == nil || !own[fn] || facts.HasGoto(p, fn) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"go/ast"
+	"slices"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -87,7 +88,7 @@ func findWordTests(p *mutate.Pass) []mutate.Site {
 
 func isLoopElement(p *mutate.Pass, l *mutate.ElementLoop, e ast.Expr) bool {
 	if ix, ok := e.(*ast.IndexExpr); ok {
-		return isElem(l, ix)
+		return slices.Contains(l.Elems, ix)
 	}
 	v := p.Var(e)
 	return v != nil && (v == l.Value || v == copyOfElement(p, l))
