@@ -118,15 +118,7 @@ func predicateCall(p *mutate.Pass, call *ast.CallExpr) (*ast.FuncDecl, ast.Expr)
 
 // isPredicate reports whether fn maps one integer to a bool, and does and reads nothing else.
 func isPredicate(p *mutate.Pass, fn *ast.FuncDecl) bool {
-	// A method could read its receiver, and another result or parameter would be lost.
-	sig := p.Info.Defs[fn.Name].Type().(*types.Signature)
-	if fn.Recv != nil || fn.Body == nil || sig.TypeParams() != nil || sig.Params().Len() != 1 ||
-		sig.Results().Len() != 1 {
-		return false
-	}
-	in, ok := sig.Params().At(0).Type().Underlying().(*types.Basic)
-	out, ok2 := sig.Results().At(0).Type().(*types.Basic)
-	if !ok || !ok2 || in.Info()&types.IsInteger == 0 || out.Kind() != types.Bool {
+	if !integerToBool(p, fn) {
 		return false
 	}
 	// A table of answers is computed once, so the answers must not depend on anything else.

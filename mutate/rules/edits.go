@@ -170,3 +170,8 @@ func rightOperandText(e ast.Expr, text string, op token.Token) string {
 	}
 	return text
 }
+
+// isASCII reports whether a text has no character beyond ASCII.
+func isASCII(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r >= 0x80 })
+}

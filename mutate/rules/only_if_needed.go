@@ -154,10 +154,6 @@ func looksFirst(p *mutate.Pass, call *ast.CallExpr, own *ast.FuncDecl) bool {
 	return false
 }
 
-func isASCII(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return r >= 0x80 })
-}
-
 // rewriteNeedless has the calls ask a helper, which returns the argument at once if nothing is to
 // be done.
 func rewriteNeedless(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {

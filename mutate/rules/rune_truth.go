@@ -112,14 +112,7 @@ func (w *wideRune) ask(call *ast.CallExpr) (truth, bool) {
 // asksNumber reports whether a function takes one whole number, answers yes or no, and changes
 // nothing. It may read what it likes: only its answer beyond ASCII matters, which is then decided.
 func asksNumber(p *mutate.Pass, fn *ast.FuncDecl) bool {
-	sig := p.Info.Defs[fn.Name].Type().(*types.Signature)
-	if fn.Recv != nil || fn.Body == nil || sig.TypeParams() != nil || sig.Params().Len() != 1 ||
-		sig.Results().Len() != 1 {
-		return false
-	}
-	in, whole := sig.Params().At(0).Type().Underlying().(*types.Basic)
-	return whole && in.Info()&types.IsInteger != 0 && isBasicType(sig.Results().At(0).Type(), types.Bool) &&
-		!p.Effects(fn.Body).Writes
+	return integerToBool(p, fn) && !p.Effects(fn.Body).Writes
 }
 
 // notes follows the declaration of a variable that grows with the character.

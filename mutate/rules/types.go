@@ -136,3 +136,12 @@ func orderedKind(p *mutate.Pass, e ast.Expr) types.BasicInfo {
 	}
 	return 0
 }
+
+// integerToBool reports whether a function that the candidate declares takes one integer and
+// answers with one bool. A method could read its receiver, too.
+func integerToBool(p *mutate.Pass, fn *ast.FuncDecl) bool {
+	sig := p.Info.Defs[fn.Name].Type().(*types.Signature)
+	return fn.Recv == nil && fn.Body != nil && sig.TypeParams() == nil &&
+		sig.Params().Len() == 1 && isInteger(sig.Params().At(0).Type()) &&
+		sig.Results().Len() == 1 && isBasicType(sig.Results().At(0).Type(), types.Bool)
+}
