@@ -39,7 +39,7 @@ for _, x := range rest {
 }`),
 	Class: beagle.E0,
 	Gain:  1.5,
-	Find:  findReductions,
+	Find:  sitesOf(reductionOf, func(_ *mutate.Pass, r *reduction) string { return "sum over " + r.loop.Seq.Name() }),
 	Params: func(*mutate.Pass, mutate.Site) []mutate.Param {
 		return []mutate.Param{{Label: "4", Value: 4}, {Label: "2", Value: 2}}
 	},
@@ -55,16 +55,6 @@ type reduction struct {
 
 var associative = map[token.Token]token.Token{
 	token.ADD_ASSIGN: token.ADD, token.XOR_ASSIGN: token.XOR, token.OR_ASSIGN: token.OR, token.MUL_ASSIGN: token.MUL,
-}
-
-func findReductions(p *mutate.Pass) []mutate.Site {
-	var sites []mutate.Site
-	for s := range mutate.Nodes[ast.Stmt](p, nil) {
-		if r := reductionOf(p, s); r != nil {
-			sites = append(sites, mutate.Site{Node: s, Label: "sum over " + r.loop.Seq.Name(), Data: r})
-		}
-	}
-	return sites
 }
 
 // reductionOf recognises a body of one statement, s op= term. The term depends on the element and

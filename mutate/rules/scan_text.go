@@ -41,7 +41,7 @@ func sscanVersion(s string, major, minor *int) (int, error) {
 }`),
 	Class:   beagle.E0,
 	Gain:    3,
-	Find:    findScanText,
+	Find:    sitesOf(scanOf, func(_ *mutate.Pass, s *scan) string { return "Sscanf " + strconv.Quote(s.format) }),
 	Rewrite: rewriteScanText,
 }
 
@@ -59,16 +59,6 @@ type scanStep struct {
 	text   string // what ScanText cuts
 	most   int    // digits that fit in any case, or 0
 	result string // the type of the variable, or ""
-}
-
-func findScanText(p *mutate.Pass) []mutate.Site {
-	var sites []mutate.Site
-	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
-		if s := scanOf(p, call); s != nil {
-			sites = append(sites, mutate.Site{Node: call, Label: "Sscanf " + strconv.Quote(s.format), Data: s})
-		}
-	}
-	return sites
 }
 
 // scanOf returns the scan of a call, or nil.

@@ -27,6 +27,21 @@ func site(n ast.Node, label string, edits ...mutate.Edit) mutate.Site {
 	return mutate.Site{Node: n, Label: label, Data: edits}
 }
 
+// sitesOf returns the Find of a rule that applies at each node in which parse recognises something.
+func sitesOf[N ast.Node, S any](
+	parse func(*mutate.Pass, N) *S, label func(*mutate.Pass, *S) string,
+) func(*mutate.Pass) []mutate.Site {
+	return func(p *mutate.Pass) []mutate.Site {
+		var sites []mutate.Site
+		for n := range mutate.Nodes[N](p, nil) {
+			if s := parse(p, n); s != nil {
+				sites = append(sites, mutate.Site{Node: n, Label: label(p, s), Data: s})
+			}
+		}
+		return sites
+	}
+}
+
 // statements yields every statement of a function declaration that stands in a list, with the list.
 //
 //go:noinline

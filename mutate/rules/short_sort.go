@@ -33,7 +33,7 @@ if n := list.Len(); n <= 12 {
 }`),
 	Class: beagle.E0,
 	Gain:  1.5,
-	Find:  findShortSort,
+	Find:  sitesOf(parseShortSort, func(p *mutate.Pass, s *shortList) string { return "sort of " + p.Text(s.list) }),
 	Rewrite: func(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 		return s.Data.(*shortList).rewrite(p)
 	},
@@ -55,16 +55,6 @@ type shortList struct {
 	elements bool     // order compares elements, not indexes
 	reversed bool     // by sort.Reverse
 	most     int
-}
-
-func findShortSort(p *mutate.Pass) []mutate.Site {
-	var sites []mutate.Site
-	for stmt := range mutate.Nodes[*ast.ExprStmt](p, nil) {
-		if s := parseShortSort(p, stmt); s != nil {
-			sites = append(sites, mutate.Site{Node: stmt, Label: "sort of " + p.Text(s.list), Data: s})
-		}
-	}
-	return sites
 }
 
 // parseShortSort recognises a call that sorts a list in place, as a statement of its own with room

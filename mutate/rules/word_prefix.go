@@ -41,7 +41,7 @@ for i := start; i < len(s); i++ {
 	...`),
 	Class:   beagle.E0,
 	Gain:    1.5,
-	Find:    findWordPrefix,
+	Find:    sitesOf(prefixOf, func(_ *mutate.Pass, s *prefixSite) string { return "loop over " + s.loop.Seq.Name() }),
 	Rewrite: rewriteWordPrefix,
 }
 
@@ -58,16 +58,6 @@ type prefixSite struct {
 type gap struct {
 	char   byte
 	inside bool // it may not be the first byte of the loop
-}
-
-func findWordPrefix(p *mutate.Pass) []mutate.Site {
-	var sites []mutate.Site
-	for f := range mutate.Nodes[*ast.ForStmt](p, nil) {
-		if s := prefixOf(p, f); s != nil {
-			sites = append(sites, mutate.Site{Node: f, Label: "loop over " + s.loop.Seq.Name(), Data: s})
-		}
-	}
-	return sites
 }
 
 // prefixOf recognises a loop over a text whose first arm accepts the bytes of a few ranges.
