@@ -45,20 +45,6 @@ func findAppendJoin(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// elementAppend recognises x = append(x, a, b): elements, not a whole slice. x is a variable, or a
-// field of one.
-func elementAppend(p *mutate.Pass, s ast.Stmt) (*ast.CallExpr, bool) {
-	lhs, rhs, ok := splitAssign(s, assignTokens...)
-	if !ok {
-		return nil, false
-	}
-	call, ok := p.IsBuiltin(rhs, "append")
-	if !ok || call.Ellipsis.IsValid() || len(call.Args) < 2 || !p.Same(lhs, call.Args[0]) {
-		return nil, false
-	}
-	return call, plainPlace(p, lhs)
-}
-
 // plainPlace reports whether an expression names a variable, or a field of one.
 func plainPlace(p *mutate.Pass, e ast.Expr) bool {
 	sel, ok := e.(*ast.SelectorExpr)

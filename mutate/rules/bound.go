@@ -201,3 +201,31 @@ func emptyValue(p *mutate.Pass, d facts.Declaration) (kind, typ string) {
 	}
 	return "", ""
 }
+
+// isLengthOf recognises len(v), also converted, and a variable that is declared as that and keeps
+// its value.
+func isLengthOf(p *mutate.Pass, e ast.Expr, v *types.Var) bool {
+	// Look through a conversion, and through a variable that is set once.
+	e = ast.Unparen(e)
+	if call, ok := e.(*ast.CallExpr); ok && len(call.Args) == 1 && p.Info.Types[call.Fun].IsType() {
+		return isLengthOf(p, call.Args[0], v)
+	}
+	if p.LenOf(e) == v {
+		return true
+	}
+	// A variable that is set once, by its definition, has the value of that.
+	n := p.Var(e)
+	if n == nil || !facts.IsLocal(p, n) || p.Assigned(n, p.File) {
+		return false
+	}
+	for as := range mutate.Nodes[*ast.AssignStmt](p, nil) {
+		if as.Tok == token.DEFINE && len(as.Lhs) == len(as.Rhs) {
+			for i, l := range as.Lhs {
+				if id, ok := l.(*ast.Ident); ok && p.Info.Defs[id] == n {
+					return p.Var(as.Rhs[i]) == nil && isLengthOf(p, as.Rhs[i], v)
+				}
+			}
+		}
+	}
+	return false
+}

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/types"
 	"slices"
+	"strings"
 
 	"github.com/beagle-go/beagle/mutate"
 )
@@ -82,4 +83,105 @@ func nowhereElse(p *mutate.Pass, name string) bool {
 // callsItself reports whether a function names itself.
 func callsItself(p *mutate.Pass, fn *ast.FuncDecl) bool {
 	return len(p.Uses(p.Info.Defs[fn.Name], fn.Body)) > 0
+}
+
+// selfCalls lists the calls of fn in its own body.
+func selfCalls(p *mutate.Pass, fn *ast.FuncDecl) []*ast.CallExpr {
+	var out []*ast.CallExpr
+	if fn.Body == nil {
+		return nil
+	}
+	for call := range mutate.Nodes[*ast.CallExpr](p, fn.Body) {
+		if p.Callee(call) == p.Info.Defs[fn.Name] {
+			out = append(out, call)
+		}
+	}
+	return out
+}
+
+// onlyCalls returns all uses of a function, which must be calls in the file with one argument for
+// each parameter, made at once.
+func onlyCalls(p *mutate.Pass, fn *ast.FuncDecl) (calls []*ast.CallExpr, ok bool) {
+	if fn == p.Func || p.Entries[fn.Name.Name] {
+		return nil, false
+	}
+	obj := p.Info.Defs[fn.Name]
+	sig := obj.Type().(*types.Signature)
+	// A use as a value may be called from anywhere, with the old type.
+	for _, id := range p.Uses(obj, p.File) {
+		call, is := p.Parent(id).(*ast.CallExpr)
+		if !is || ast.Unparen(call.Fun) != ast.Expr(id) || len(call.Args) != sig.Params().Len() || sig.Variadic() ||
+			p.FuncOf(call) == nil {
+			return nil, false
+		}
+		switch p.Parent(call).(type) {
+		case *ast.GoStmt, *ast.DeferStmt: // the value counts at the time of the statement
+			return nil, false
+		}
+		calls = append(calls, call)
+	}
+	return calls, len(calls) > 0
+}
+
+// isKnownFunc accepts the name of a function, also of another package, and a literal that captures
+// nothing.
+func isKnownFunc(p *mutate.Pass, e ast.Expr) bool {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.Ident:
+		fn, ok := p.Info.Uses[e].(*types.Func)
+		return ok && fn.Signature().TypeParams().Len() == 0 // a call may give it other types
+	case *ast.SelectorExpr:
+		fn, ok := p.Info.Uses[e.Sel].(*types.Func)
+		return ok && fn.Signature().Recv() == nil && fn.Signature().TypeParams().Len() == 0
+	case *ast.FuncLit:
+		return !capturesVariable(p, e) && !namesLocal(p, e)
+	}
+	return false
+}
+
+func capturesVariable(p *mutate.Pass, lit *ast.FuncLit) bool {
+	for id := range mutate.Nodes[*ast.Ident](p, lit) {
+		v, ok := p.Info.Uses[id].(*types.Var)
+		if ok && !v.IsField() && !p.IsGlobal(v) && (v.Pos() < lit.Pos() || v.Pos() > lit.End()) {
+			return true
+		}
+	}
+	return false
+}
+
+// plainSignature excludes methods, type parameters, named results and unnamed parameters.
+func plainSignature(fn *ast.FuncDecl) bool {
+	if fn.Recv != nil || fn.Type.TypeParams != nil || fn.Type.Results == nil {
+		return false
+	}
+	// A named result can be set without a return.
+	for _, r := range fn.Type.Results.List {
+		if len(r.Names) > 0 {
+			return false
+		}
+	}
+	for _, f := range fn.Type.Params.List {
+		if len(f.Names) == 0 {
+			return false
+		}
+		for _, id := range f.Names {
+			// A parameter without a name cannot be handed on.
+			if id.Name == "_" {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// parameterList writes each parameter with its type, and the names alone.
+func parameterList(p *mutate.Pass, fn *ast.FuncDecl) (params, args string) {
+	var full, names []string
+	for _, f := range fn.Type.Params.List {
+		for _, id := range f.Names {
+			full = append(full, id.Name+" "+p.Text(f.Type))
+			names = append(names, id.Name)
+		}
+	}
+	return strings.Join(full, ", "), strings.Join(names, ", ")
 }

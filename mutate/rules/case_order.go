@@ -78,20 +78,6 @@ func compareWeight(a, b arm) int {
 	return 0
 }
 
-// byteShares returns the byte frequencies of the corpus, if one parameter has them.
-func byteShares(p *mutate.Pass) []float64 {
-	var found []float64
-	for _, f := range p.Facets.Params {
-		if len(f.Bytes) == 256 {
-			if found != nil {
-				return nil
-			}
-			found = f.Bytes
-		}
-	}
-	return found
-}
-
 // armsOf lists the chains that start at n: the cases of a switch without a tag, an if-else chain,
 // and neighbouring ifs that each leave the list.
 func armsOf(p *mutate.Pass, n ast.Node) [][]arm {

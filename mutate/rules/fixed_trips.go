@@ -132,29 +132,6 @@ func identOf(e ast.Expr) *ast.Ident {
 	return id
 }
 
-// stepOf reads `i++`, `i--`, `i += c` and `i -= c`.
-func stepOf(p *mutate.Pass, s ast.Stmt, v *types.Var) (int64, bool) {
-	switch s := s.(type) {
-	case *ast.IncDecStmt:
-		// A step down is a step by a negative number.
-		if s.Tok == token.DEC {
-			return -1, p.Var(s.X) == v
-		}
-		return 1, p.Var(s.X) == v
-	case *ast.AssignStmt:
-		lhs, rhs, ok := splitAssign(s, token.ADD_ASSIGN, token.SUB_ASSIGN)
-		if !ok || p.Var(lhs) != v {
-			return 0, false
-		}
-		n, ok := p.Int(rhs)
-		if s.Tok == token.SUB_ASSIGN {
-			n = -n
-		}
-		return n, ok
-	}
-	return 0, false
-}
-
 // rangedTrips reads a range over a constant number, a list of constants, or an array that stays.
 func rangedTrips(p *mutate.Pass, s *ast.RangeStmt) *fixedLoop {
 	if s.Tok == token.ASSIGN || !sameEverywhere(p, s.X) {
@@ -285,17 +262,6 @@ func valueOf(c constant.Value, t types.Type) (mutate.Value, bool) {
 		return n, exact && fitsIn(c, t)
 	}
 	return nil, false
-}
-
-// fitsIn reports whether a type has an integer constant.
-func fitsIn(c constant.Value, t types.Type) bool {
-	size := types.SizesFor("gc", "amd64").Sizeof(t) * 8
-	if b := t.Underlying().(*types.Basic); b.Info()&types.IsUnsigned != 0 {
-		n, ok := constant.Uint64Val(constant.ToInt(c))
-		return ok && (size == 64 || n>>size == 0)
-	}
-	n, ok := constant.Int64Val(constant.ToInt(c))
-	return ok && (size == 64 || n<<(64-size)>>(64-size) == n)
 }
 
 // staysArray reports whether nothing changes an array while a loop runs over it, so that its

@@ -76,26 +76,6 @@ func outermostFreeOf(p *mutate.Pass, n ast.Node) (loop ast.Stmt) {
 	return loop
 }
 
-// usesOwn reports whether n mentions anything that loop declares outside n.
-func usesOwn(p *mutate.Pass, n, loop ast.Node) bool {
-	for id := range mutate.Nodes[*ast.Ident](p, n) {
-		obj := p.Info.Uses[id]
-		if obj == nil || obj.Pkg() != p.Pkg {
-			continue
-		}
-		// A field's name has no scope.
-		if _, isField := obj.(*types.Var); isField && obj.(*types.Var).IsField() {
-			continue
-		}
-		within := loop.Pos() <= obj.Pos() && obj.Pos() < loop.End()
-		own := n.Pos() <= obj.Pos() && obj.Pos() < n.End()
-		if within && !own {
-			return true
-		}
-	}
-	return false
-}
-
 // parameterName returns the called function's name for the parameter.
 func parameterName(p *mutate.Pass, call *ast.CallExpr, arg ast.Expr) string {
 	sig, ok := p.Info.TypeOf(call.Fun).Underlying().(*types.Signature)

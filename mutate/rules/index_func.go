@@ -233,17 +233,3 @@ func testOfRune(p *mutate.Pass, e ast.Expr) (test, name string, params, args []s
 	}
 	return p.Text(ret.Results[0]), lit.Type.Params.List[0].Names[0].Name, params, args
 }
-
-// namesLocal reports whether an expression names a constant or a type that a function declares:
-// code outside of the function would not see it, or would see another of that name.
-func namesLocal(p *mutate.Pass, e ast.Expr) bool {
-	for id := range mutate.Nodes[*ast.Ident](p, e) {
-		switch obj := p.Info.Uses[id].(type) {
-		case *types.Const, *types.TypeName:
-			if obj.Parent() != types.Universe && obj.Pkg() != nil && obj.Parent() != obj.Pkg().Scope() {
-				return true
-			}
-		}
-	}
-	return false
-}

@@ -7,11 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/tools/go/analysis/passes/inline"
-
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/facts"
+	"golang.org/x/tools/go/analysis/passes/inline"
 )
 
 // inlineLeaf (catalogue D4) matches a call, in a loop, of a helper that calls no other helper. It
@@ -249,40 +248,4 @@ func bindParameters(p *mutate.Pass, sig *types.Signature, call *ast.CallExpr, na
 		left, right = append(left, names[i]), append(right, value)
 	}
 	return strings.Join(left, ", ") + " := " + strings.Join(right, ", ") + "\n"
-}
-
-// localNames returns all names that fn declares.
-func localNames(p *mutate.Pass, fn *ast.FuncDecl) map[string]bool {
-	out := map[string]bool{}
-	for id := range mutate.Nodes[*ast.Ident](p, fn) {
-		if p.Info.Defs[id] != nil && id != fn.Name {
-			out[id.Name] = true
-		}
-	}
-	return out
-}
-
-// freeNamesHidden reports whether a package-level name in fn means something else at the call.
-func freeNamesHidden(p *mutate.Pass, fn *ast.FuncDecl, at ast.Node) bool {
-	for id := range mutate.Nodes[*ast.Ident](p, fn.Body) {
-		obj := p.Info.Uses[id]
-		// What fn itself declares moves with it.
-		if obj == nil || fn.Pos() <= obj.Pos() && obj.Pos() < fn.End() {
-			continue
-		}
-		if v, ok := obj.(*types.Var); ok && v.IsField() {
-			continue
-		}
-		// Any local name of the function at the call may hide it there.
-		sel, ok := p.Parent(id).(*ast.SelectorExpr)
-		if !(ok && sel.Sel == id) && !facts.Means(p, at.Pos(), id.Name, obj) {
-			return true
-		}
-		for other := range mutate.Nodes[*ast.Ident](p, p.FuncOf(at)) {
-			if d := p.Info.Defs[other]; d != nil && other.Name == id.Name && d.Parent() != p.Pkg.Scope() {
-				return true
-			}
-		}
-	}
-	return false
 }

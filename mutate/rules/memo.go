@@ -42,20 +42,6 @@ func findMemo(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// selfCalls lists the calls of fn in its own body.
-func selfCalls(p *mutate.Pass, fn *ast.FuncDecl) []*ast.CallExpr {
-	var out []*ast.CallExpr
-	if fn.Body == nil {
-		return nil
-	}
-	for call := range mutate.Nodes[*ast.CallExpr](p, fn.Body) {
-		if p.Callee(call) == p.Info.Defs[fn.Name] {
-			out = append(out, call)
-		}
-	}
-	return out
-}
-
 // canMemoise reports whether memo can handle fn. It has no receiver, no type parameters, one result
 // and no effects. Its parameters can be a map key, and are equal only if they are the same, which
 // excludes floats.
@@ -163,16 +149,4 @@ func memoCall(p *mutate.Pass, n ast.Node, calls []*ast.CallExpr, memoName, known
 		return memoName + "(" + strings.Join(append(args, known), ", ") + ")", true
 	}
 	return "", false
-}
-
-// parameterList writes each parameter with its type, and the names alone.
-func parameterList(p *mutate.Pass, fn *ast.FuncDecl) (params, args string) {
-	var full, names []string
-	for _, f := range fn.Type.Params.List {
-		for _, id := range f.Names {
-			full = append(full, id.Name+" "+p.Text(f.Type))
-			names = append(names, id.Name)
-		}
-	}
-	return strings.Join(full, ", "), strings.Join(names, ", ")
 }

@@ -76,31 +76,6 @@ func findOutline(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// plainSignature excludes methods, type parameters, named results and unnamed parameters.
-func plainSignature(fn *ast.FuncDecl) bool {
-	if fn.Recv != nil || fn.Type.TypeParams != nil || fn.Type.Results == nil {
-		return false
-	}
-	// A named result can be set without a return.
-	for _, r := range fn.Type.Results.List {
-		if len(r.Names) > 0 {
-			return false
-		}
-	}
-	for _, f := range fn.Type.Params.List {
-		if len(f.Names) == 0 {
-			return false
-		}
-		for _, id := range f.Names {
-			// A parameter without a name cannot be handed on.
-			if id.Name == "_" {
-				return false
-			}
-		}
-	}
-	return true
-}
-
 // keepsAddress reports whether code may keep the address of one of a function's variables, or use
 // it in a function literal that runs later: a copy of the variable would not change with it.
 func keepsAddress(p *mutate.Pass, code ast.Node) bool {

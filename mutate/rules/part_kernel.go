@@ -377,15 +377,6 @@ func (l *partLoop) ends(p *mutate.Pass, parts []*listPart) bool {
 	return !l.last || known || slices.ContainsFunc(parts, func(t *listPart) bool { return t.offset.empty() })
 }
 
-// arrayLength returns the length of an array, or of the one that a pointer leads to.
-func arrayLength(t types.Type) (int64, bool) {
-	a, ok := pointee(t).Underlying().(*types.Array)
-	if !ok {
-		return 0, false
-	}
-	return a.Len(), true
-}
-
 // tests lists what is not sure: that the loop runs, and that the parts lie in their lists.
 func (l *partLoop) tests(p *mutate.Pass, parts []*listPart) (runs, inside []string) {
 	before, within := " < ", " <= "

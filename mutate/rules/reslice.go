@@ -107,20 +107,6 @@ func alwaysRead(p *mutate.Pass, e ast.Expr, body *ast.BlockStmt) bool {
 	return false
 }
 
-func storesElementsOnly(p *mutate.Pass, v *types.Var, s ast.Node) bool {
-	for _, id := range p.Uses(v, s) {
-		// The list as a whole must not be read: the cut is another list.
-		ix, ok := p.Parent(id).(*ast.IndexExpr)
-		if !ok || ix.X != ast.Expr(id) {
-			return false
-		}
-		if u, ok := p.Parent(ix).(*ast.UnaryExpr); ok && u.Op == token.AND {
-			return false
-		}
-	}
-	return true
-}
-
 // resliceEdits cuts the second list in front of the loop, with its capacity cut as well, and reads
 // from the cut in the loop.
 func resliceEdits(p *mutate.Pass, l *mutate.ElementLoop, b *types.Var) []mutate.Edit {

@@ -77,21 +77,3 @@ func findRuneByteLoop(p *mutate.Pass) []mutate.Site {
 	}
 	return sites
 }
-
-// steadyText returns a name for the string that a loop goes through. If the string has no name of
-// its own that nothing changes, the edits declare one in front of the loop.
-func steadyText(p *mutate.Pass, r *ast.RangeStmt) (name string, edits []mutate.Edit, ok bool) {
-	// A local variable that the loop does not assign is such a name.
-	if v := p.Var(r.X); v != nil && facts.IsLocal(p, v) && !p.Assigned(v, r) && !facts.Captured.Of(p)[v] {
-		return p.Text(r.X), nil, true
-	}
-	if facts.HasGoto(p, p.FuncOf(r)) {
-		return "", nil, false // it may not jump over a declaration
-	}
-	// A constant needs no name, and an edit needs a list to stand in.
-	if _, at := p.Siblings(labelOf(p, r)); at < 0 || p.Info.Types[r.X].Value != nil {
-		return "", nil, false
-	}
-	name = p.Fresh("text", "characters")
-	return name, []mutate.Edit{insertBefore(p, labelOf(p, r), name+" := "+p.Text(r.X))}, true
-}

@@ -242,3 +242,130 @@ func takesTime(p *mutate.Pass, n ast.Node) bool {
 func lineCount(p *mutate.Pass, n ast.Node) int {
 	return p.Fset.Position(n.End()).Line - p.Fset.Position(n.Pos()).Line
 }
+
+// stepOf reads `i++`, `i--`, `i += c` and `i -= c`.
+func stepOf(p *mutate.Pass, s ast.Stmt, v *types.Var) (int64, bool) {
+	switch s := s.(type) {
+	case *ast.IncDecStmt:
+		// A step down is a step by a negative number.
+		if s.Tok == token.DEC {
+			return -1, p.Var(s.X) == v
+		}
+		return 1, p.Var(s.X) == v
+	case *ast.AssignStmt:
+		lhs, rhs, ok := splitAssign(s, token.ADD_ASSIGN, token.SUB_ASSIGN)
+		if !ok || p.Var(lhs) != v {
+			return 0, false
+		}
+		n, ok := p.Int(rhs)
+		if s.Tok == token.SUB_ASSIGN {
+			n = -n
+		}
+		return n, ok
+	}
+	return 0, false
+}
+
+// elementAppend recognises x = append(x, a, b): elements, not a whole slice. x is a variable, or a
+// field of one.
+func elementAppend(p *mutate.Pass, s ast.Stmt) (*ast.CallExpr, bool) {
+	lhs, rhs, ok := splitAssign(s, assignTokens...)
+	if !ok {
+		return nil, false
+	}
+	call, ok := p.IsBuiltin(rhs, "append")
+	if !ok || call.Ellipsis.IsValid() || len(call.Args) < 2 || !p.Same(lhs, call.Args[0]) {
+		return nil, false
+	}
+	return call, plainPlace(p, lhs)
+}
+
+// definitionOf finds `i := start` of a local variable.
+func definitionOf(p *mutate.Pass, v *types.Var, fn *ast.FuncDecl) (*ast.AssignStmt, ast.Expr) {
+	for as := range mutate.Nodes[*ast.AssignStmt](p, fn) {
+		if as.Tok == token.DEFINE && len(as.Lhs) == 1 && len(as.Rhs) == 1 && p.Var(as.Lhs[0]) == v {
+			return as, as.Rhs[0]
+		}
+	}
+	return nil, nil
+}
+
+// structLiteral recognises &T{...} of a struct that is neither empty nor large.
+func structLiteral(p *mutate.Pass, e ast.Expr) *ast.CompositeLit {
+	u, ok := ast.Unparen(e).(*ast.UnaryExpr)
+	if !ok || u.Op != token.AND {
+		return nil
+	}
+	lit, ok := u.X.(*ast.CompositeLit)
+	if !ok || lit.Type == nil {
+		return nil
+	}
+	t := p.Info.TypeOf(lit)
+	if _, isStruct := t.Underlying().(*types.Struct); !isStruct {
+		return nil
+	}
+	// Large structs are rarely made in large numbers, and one that lives on would keep all others.
+	if n := elementSize(t); n <= 0 || n > maxStruct {
+		return nil
+	}
+	return lit
+}
+
+// maxStruct is the size in bytes above which a struct's own allocation hardly counts.
+const maxStruct = 256
+
+// placeOf splits an index into a place and the constant that is added to it.
+func placeOf(p *mutate.Pass, e ast.Expr) (place ast.Expr, offset int64) {
+	place = ast.Unparen(e)
+	for {
+		b, ok := place.(*ast.BinaryExpr)
+		if !ok || b.Op != token.ADD && b.Op != token.SUB {
+			return place, offset
+		}
+		if c, ok := p.Int(b.Y); ok && b.Op == token.ADD {
+			offset, place = offset+c, ast.Unparen(b.X)
+		} else if ok {
+			offset, place = offset-c, ast.Unparen(b.X)
+		} else if c, ok := p.Int(b.X); ok && b.Op == token.ADD {
+			offset, place = offset+c, ast.Unparen(b.Y)
+		} else {
+			return place, offset
+		}
+	}
+}
+
+// nameOf returns the name of a variable or of the function that is called, or "".
+func nameOf(e ast.Expr) string {
+	if c, ok := e.(*ast.CallExpr); ok {
+		e = c.Fun
+	}
+	if id, ok := e.(*ast.Ident); ok {
+		return id.Name
+	}
+	return ""
+}
+
+// hasLoop reports whether code holds a loop.
+func hasLoop(p *mutate.Pass, n ast.Node) bool {
+	for s := range mutate.Nodes[ast.Stmt](p, n) {
+		switch s.(type) {
+		case *ast.ForStmt, *ast.RangeStmt:
+			return true
+		}
+	}
+	return false
+}
+
+// byteShares returns the byte frequencies of the corpus, if one parameter has them.
+func byteShares(p *mutate.Pass) []float64 {
+	var found []float64
+	for _, f := range p.Facets.Params {
+		if len(f.Bytes) == 256 {
+			if found != nil {
+				return nil
+			}
+			found = f.Bytes
+		}
+	}
+	return found
+}

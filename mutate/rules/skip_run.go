@@ -81,16 +81,6 @@ func findSkipRun(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-func hasLoop(p *mutate.Pass, n ast.Node) bool {
-	for s := range mutate.Nodes[ast.Stmt](p, n) {
-		switch s.(type) {
-		case *ast.ForStmt, *ast.RangeStmt:
-			return true
-		}
-	}
-	return false
-}
-
 // acceptingArm finds the first arm of the body: an if, or the first case of a switch, after at
 // most a copy of the element. last says that nothing follows the arm in the body.
 func acceptingArm(p *mutate.Pass, l *mutate.CountedLoop) (test ast.Expr, body []ast.Stmt, last bool) {

@@ -133,16 +133,6 @@ func hasFastPath(fn *ast.FuncDecl) bool {
 	return false
 }
 
-func nameOf(e ast.Expr) string {
-	if c, ok := e.(*ast.CallExpr); ok {
-		e = c.Fun
-	}
-	if id, ok := e.(*ast.Ident); ok {
-		return id.Name
-	}
-	return ""
-}
-
 // A mergeForm is a way to ensure the order: look first, or notice while merging.
 type mergeForm struct{ look, dedup bool }
 

@@ -113,32 +113,6 @@ func hidesFunction(p *mutate.Pass, helper *ast.FuncDecl, param *types.Var, fn as
 	return false
 }
 
-// isKnownFunc accepts the name of a function, also of another package, and a literal that captures
-// nothing.
-func isKnownFunc(p *mutate.Pass, e ast.Expr) bool {
-	switch e := ast.Unparen(e).(type) {
-	case *ast.Ident:
-		fn, ok := p.Info.Uses[e].(*types.Func)
-		return ok && fn.Signature().TypeParams().Len() == 0 // a call may give it other types
-	case *ast.SelectorExpr:
-		fn, ok := p.Info.Uses[e.Sel].(*types.Func)
-		return ok && fn.Signature().Recv() == nil && fn.Signature().TypeParams().Len() == 0
-	case *ast.FuncLit:
-		return !capturesVariable(p, e) && !namesLocal(p, e)
-	}
-	return false
-}
-
-func capturesVariable(p *mutate.Pass, lit *ast.FuncLit) bool {
-	for id := range mutate.Nodes[*ast.Ident](p, lit) {
-		v, ok := p.Info.Uses[id].(*types.Var)
-		if ok && !v.IsField() && !p.IsGlobal(v) && (v.Pos() < lit.Pos() || v.Pos() > lit.End()) {
-			return true
-		}
-	}
-	return false
-}
-
 // rewriteFuncParam copies a helper with a function in place of its parameter, so that the compiler
 // knows the callee and may inline it.
 func rewriteFuncParam(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {

@@ -81,17 +81,6 @@ func findStackKey(p *mutate.Pass) []mutate.Site {
 	return sites
 }
 
-// isMapRead reports whether ix reads a map with string keys. A store has to make the string in any
-// case.
-func isMapRead(p *mutate.Pass, ix *ast.IndexExpr) bool {
-	t := p.Info.TypeOf(ix.X)
-	if t == nil {
-		return false
-	}
-	m, ok := t.Underlying().(*types.Map)
-	return ok && isBasicType(m.Key(), types.String) && !assignedTo(p, ix)
-}
-
 func onlyLookups(p *mutate.Pass, uses []*ast.Ident) bool {
 	for _, id := range uses {
 		ix, ok := p.Parent(id).(*ast.IndexExpr)

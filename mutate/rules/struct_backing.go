@@ -34,9 +34,6 @@ for _, u := range users {
 	Rewrite: precomputed,
 }
 
-// maxStruct is the size in bytes above which a struct's own allocation hardly counts.
-const maxStruct = 256
-
 // findStructBacking looks for loops that allocate one struct for each element of a list. One slice
 // of structs serves for all; each iteration takes the next element of it.
 func findStructBacking(p *mutate.Pass) []mutate.Site {
@@ -129,27 +126,6 @@ func keptStruct(p *mutate.Pass, s ast.Stmt) *ast.CompositeLit {
 	lit := structLiteral(p, rhs)
 	if lit != nil && p.Effects(lit).Writes && p.Effects(ix).Reads {
 		return nil // the element would be found after the literal's changes
-	}
-	return lit
-}
-
-// structLiteral recognises &T{...} of a struct that is neither empty nor large.
-func structLiteral(p *mutate.Pass, e ast.Expr) *ast.CompositeLit {
-	u, ok := ast.Unparen(e).(*ast.UnaryExpr)
-	if !ok || u.Op != token.AND {
-		return nil
-	}
-	lit, ok := u.X.(*ast.CompositeLit)
-	if !ok || lit.Type == nil {
-		return nil
-	}
-	t := p.Info.TypeOf(lit)
-	if _, isStruct := t.Underlying().(*types.Struct); !isStruct {
-		return nil
-	}
-	// Large structs are rarely made in large numbers, and one that lives on would keep all others.
-	if n := elementSize(t); n <= 0 || n > maxStruct {
-		return nil
 	}
 	return lit
 }

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"go/ast"
+	"go/constant"
 	"go/types"
 
 	"github.com/beagle-go/beagle/mutate"
@@ -144,4 +145,24 @@ func integerToBool(p *mutate.Pass, fn *ast.FuncDecl) bool {
 	return fn.Recv == nil && fn.Body != nil && sig.TypeParams() == nil &&
 		sig.Params().Len() == 1 && isInteger(sig.Params().At(0).Type()) &&
 		sig.Results().Len() == 1 && isBasicType(sig.Results().At(0).Type(), types.Bool)
+}
+
+// fitsIn reports whether a type has an integer constant.
+func fitsIn(c constant.Value, t types.Type) bool {
+	size := types.SizesFor("gc", "amd64").Sizeof(t) * 8
+	if b := t.Underlying().(*types.Basic); b.Info()&types.IsUnsigned != 0 {
+		n, ok := constant.Uint64Val(constant.ToInt(c))
+		return ok && (size == 64 || n>>size == 0)
+	}
+	n, ok := constant.Int64Val(constant.ToInt(c))
+	return ok && (size == 64 || n<<(64-size)>>(64-size) == n)
+}
+
+// arrayLength returns the length of an array, or of the one that a pointer leads to.
+func arrayLength(t types.Type) (int64, bool) {
+	a, ok := pointee(t).Underlying().(*types.Array)
+	if !ok {
+		return 0, false
+	}
+	return a.Len(), true
 }

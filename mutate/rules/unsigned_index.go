@@ -93,16 +93,6 @@ func unsignedEdits(p *mutate.Pass, l *mutate.CountedLoop) ([]mutate.Edit, error)
 	return edits, nil
 }
 
-// definitionOf finds `i := start` of a local variable.
-func definitionOf(p *mutate.Pass, v *types.Var, fn *ast.FuncDecl) (*ast.AssignStmt, ast.Expr) {
-	for as := range mutate.Nodes[*ast.AssignStmt](p, fn) {
-		if as.Tok == token.DEFINE && len(as.Lhs) == 1 && len(as.Rhs) == 1 && p.Var(as.Lhs[0]) == v {
-			return as, as.Rhs[0]
-		}
-	}
-	return nil, nil
-}
-
 // unsignedUse rewrites one use of the index. Steps upwards and indexes are the same for both;
 // comparisons need a conversion.
 func unsignedUse(p *mutate.Pass, l *mutate.CountedLoop, id *ast.Ident, done map[ast.Node]bool) ([]mutate.Edit, error) {

@@ -230,3 +230,100 @@ func canDeclare(p *mutate.Pass, s ast.Stmt) bool {
 
 // isUnnamed reports whether no code can mention a parameter or a result.
 func isUnnamed(v *types.Var) bool { return v.Name() == "" || v.Name() == "_" }
+
+// usesOwn reports whether n mentions anything that loop declares outside n.
+func usesOwn(p *mutate.Pass, n, loop ast.Node) bool {
+	for id := range mutate.Nodes[*ast.Ident](p, n) {
+		obj := p.Info.Uses[id]
+		if obj == nil || obj.Pkg() != p.Pkg {
+			continue
+		}
+		// A field's name has no scope.
+		if _, isField := obj.(*types.Var); isField && obj.(*types.Var).IsField() {
+			continue
+		}
+		within := loop.Pos() <= obj.Pos() && obj.Pos() < loop.End()
+		own := n.Pos() <= obj.Pos() && obj.Pos() < n.End()
+		if within && !own {
+			return true
+		}
+	}
+	return false
+}
+
+// namesLocal reports whether an expression names a constant or a type that a function declares:
+// code outside of the function would not see it, or would see another of that name.
+func namesLocal(p *mutate.Pass, e ast.Expr) bool {
+	for id := range mutate.Nodes[*ast.Ident](p, e) {
+		switch obj := p.Info.Uses[id].(type) {
+		case *types.Const, *types.TypeName:
+			if obj.Parent() != types.Universe && obj.Pkg() != nil && obj.Parent() != obj.Pkg().Scope() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// localNames returns all names that fn declares.
+func localNames(p *mutate.Pass, fn *ast.FuncDecl) map[string]bool {
+	out := map[string]bool{}
+	for id := range mutate.Nodes[*ast.Ident](p, fn) {
+		if p.Info.Defs[id] != nil && id != fn.Name {
+			out[id.Name] = true
+		}
+	}
+	return out
+}
+
+// freeNamesHidden reports whether a package-level name in fn means something else at the call.
+func freeNamesHidden(p *mutate.Pass, fn *ast.FuncDecl, at ast.Node) bool {
+	for id := range mutate.Nodes[*ast.Ident](p, fn.Body) {
+		obj := p.Info.Uses[id]
+		// What fn itself declares moves with it.
+		if obj == nil || fn.Pos() <= obj.Pos() && obj.Pos() < fn.End() {
+			continue
+		}
+		if v, ok := obj.(*types.Var); ok && v.IsField() {
+			continue
+		}
+		// Any local name of the function at the call may hide it there.
+		sel, ok := p.Parent(id).(*ast.SelectorExpr)
+		if !(ok && sel.Sel == id) && !facts.Means(p, at.Pos(), id.Name, obj) {
+			return true
+		}
+		for other := range mutate.Nodes[*ast.Ident](p, p.FuncOf(at)) {
+			if d := p.Info.Defs[other]; d != nil && other.Name == id.Name && d.Parent() != p.Pkg.Scope() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// storesElementsOnly reports whether code uses a list for its elements alone, and takes the address
+// of none.
+func storesElementsOnly(p *mutate.Pass, v *types.Var, s ast.Node) bool {
+	for _, id := range p.Uses(v, s) {
+		// The list as a whole must not be read: the cut is another list.
+		ix, ok := p.Parent(id).(*ast.IndexExpr)
+		if !ok || ix.X != ast.Expr(id) {
+			return false
+		}
+		if u, ok := p.Parent(ix).(*ast.UnaryExpr); ok && u.Op == token.AND {
+			return false
+		}
+	}
+	return true
+}
+
+// isMapRead reports whether ix reads a map with string keys. A store has to make the string in any
+// case.
+func isMapRead(p *mutate.Pass, ix *ast.IndexExpr) bool {
+	t := p.Info.TypeOf(ix.X)
+	if t == nil {
+		return false
+	}
+	m, ok := t.Underlying().(*types.Map)
+	return ok && isBasicType(m.Key(), types.String) && !assignedTo(p, ix)
+}

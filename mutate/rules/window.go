@@ -178,23 +178,3 @@ func neighbourOf(p *mutate.Pass, ix *ast.IndexExpr) (neighbour, bool) {
 	}
 	return n, names > 0
 }
-
-// placeOf splits an index into a place and the constant that is added to it.
-func placeOf(p *mutate.Pass, e ast.Expr) (place ast.Expr, offset int64) {
-	place = ast.Unparen(e)
-	for {
-		b, ok := place.(*ast.BinaryExpr)
-		if !ok || b.Op != token.ADD && b.Op != token.SUB {
-			return place, offset
-		}
-		if c, ok := p.Int(b.Y); ok && b.Op == token.ADD {
-			offset, place = offset+c, ast.Unparen(b.X)
-		} else if ok {
-			offset, place = offset-c, ast.Unparen(b.X)
-		} else if c, ok := p.Int(b.X); ok && b.Op == token.ADD {
-			offset, place = offset+c, ast.Unparen(b.Y)
-		} else {
-			return place, offset
-		}
-	}
-}
