@@ -53,10 +53,6 @@ type reduction struct {
 	term *ast.AssignStmt
 }
 
-var associative = map[token.Token]token.Token{
-	token.ADD_ASSIGN: token.ADD, token.XOR_ASSIGN: token.XOR, token.OR_ASSIGN: token.OR, token.MUL_ASSIGN: token.MUL,
-}
-
 // reductionOf recognises a body of one statement, s op= term. The term depends on the element and
 // not on s.
 func reductionOf(p *mutate.Pass, s ast.Stmt) *reduction {

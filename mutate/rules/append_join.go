@@ -2,7 +2,6 @@ package rules
 
 import (
 	"go/ast"
-	"go/types"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -43,20 +42,6 @@ func findAppendJoin(p *mutate.Pass) []mutate.Site {
 		}
 	}
 	return sites
-}
-
-// plainPlace reports whether an expression names a variable, or a field of one.
-func plainPlace(p *mutate.Pass, e ast.Expr) bool {
-	sel, ok := e.(*ast.SelectorExpr)
-	if !ok {
-		return p.Var(e) != nil
-	}
-	v := p.Var(sel.X)
-	if v == nil || p.Var(sel) == nil && p.Info.Selections[sel] == nil {
-		return false
-	}
-	_, id := sel.X.(*ast.Ident)
-	return id && p.Info.Selections[sel] != nil && p.Info.Selections[sel].Kind() == types.FieldVal
 }
 
 // appendRun returns the appends at the head of a list that can be one.

@@ -185,3 +185,19 @@ func parameterList(p *mutate.Pass, fn *ast.FuncDecl) (params, args string) {
 	}
 	return strings.Join(full, ", "), strings.Join(names, ", ")
 }
+
+// nilSpeaks reports whether a call through the interface v says of a nil pointer of type t what a
+// direct call does not: that the method is one of values.
+func nilSpeaks(p *mutate.Pass, v *types.Var, code ast.Node, t types.Type) bool {
+	for id := range mutate.Nodes[*ast.Ident](p, code) {
+		sel, ok := p.Parent(id).(*ast.SelectorExpr)
+		if !ok || p.Info.Uses[id] != v {
+			continue
+		}
+		m := types.NewMethodSet(t).Lookup(p.Pkg, sel.Sel.Name)
+		if m == nil || isPointer(t) && !isPointer(m.Obj().(*types.Func).Signature().Recv().Type()) {
+			return true
+		}
+	}
+	return false
+}

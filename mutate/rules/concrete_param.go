@@ -109,7 +109,7 @@ func concreteSites(p *mutate.Pass, fn *ast.FuncDecl, v *types.Var, at int) []mut
 		t := types.Default(p.Info.TypeOf(call.Args[at]))
 		text, ok := facts.TypeText(p, t)
 		if !ok || types.IsInterface(t) || facts.MentionsTypeParam(t) || p.Info.Types[call.Args[at]].IsNil() ||
-			(dynamicCalls{fn.Body, v}).nilSpeaks(p, t) {
+			nilSpeaks(p, v, fn.Body, t) {
 			continue
 		}
 		// Calls with the same type share a copy of the helper.

@@ -174,22 +174,6 @@ func (d dynamicCalls) means(p *mutate.Pass, t types.Type, text string) bool {
 	return ok
 }
 
-// nilSpeaks reports whether a call through the interface says of a nil pointer what a direct call
-// does not: that the method is one of values.
-func (d dynamicCalls) nilSpeaks(p *mutate.Pass, t types.Type) bool {
-	for id := range mutate.Nodes[*ast.Ident](p, d.loop) {
-		sel, ok := p.Parent(id).(*ast.SelectorExpr)
-		if !ok || p.Info.Uses[id] != d.v {
-			continue
-		}
-		m := types.NewMethodSet(t).Lookup(p.Pkg, sel.Sel.Name)
-		if m == nil || isPointer(t) && !isPointer(m.Obj().(*types.Func).Signature().Recv().Type()) {
-			return true
-		}
-	}
-	return false
-}
-
 // maxTypes is how many types of a package an interface may stand for, so that asking for one of
 // them is likely to be right.
 const maxTypes = 3
@@ -228,7 +212,7 @@ func rewriteDevirtualise(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]m
 	t := param.Value.(types.Type)
 	known, ok := p.Fresh("known", "concrete"), p.Fresh("ok", "is")
 	cond := ok
-	if d.nilSpeaks(p, t) {
+	if nilSpeaks(p, d.v, d.loop, t) {
 		cond = fmt.Sprintf("%s && %s != nil", ok, known)
 	}
 	copied := p.TextWith(d.loop, func(n ast.Node) (string, bool) {

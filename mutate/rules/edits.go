@@ -153,24 +153,6 @@ func appendCall(p *mutate.Pass, slice string, part ast.Expr) string {
 // escapeFormat makes a text safe for a format.
 func escapeFormat(text string) string { return strings.ReplaceAll(text, "%", "%%") }
 
-// operandText returns the text of e as it may stand beside an operator: in parentheses if e itself
-// binds less tightly.
-func operandText(e ast.Expr, text string, op token.Token) string {
-	if b, ok := e.(*ast.BinaryExpr); ok && b.Op.Precedence() < op.Precedence() {
-		return "(" + text + ")"
-	}
-	return text
-}
-
-// rightOperandText is operandText for the right side of an operator, where another one of the same
-// precedence needs parentheses, too.
-func rightOperandText(e ast.Expr, text string, op token.Token) string {
-	if b, ok := e.(*ast.BinaryExpr); ok && b.Op.Precedence() <= op.Precedence() {
-		return "(" + text + ")"
-	}
-	return text
-}
-
 // isASCII reports whether a text has no character beyond ASCII.
 func isASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r >= 0x80 })

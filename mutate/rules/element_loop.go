@@ -6,7 +6,6 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
-	"strings"
 
 	"github.com/beagle-go/beagle/mutate"
 )
@@ -197,20 +196,4 @@ func declaresNames(list []ast.Stmt) bool {
 		}
 	}
 	return false
-}
-
-// joinTests breaks a long chain after every fourth test.
-func joinTests(tests []string, op string) string {
-	var out strings.Builder
-	for i, t := range tests {
-		switch {
-		case i == 0:
-		case i%4 == 0 && len(tests) > 5:
-			out.WriteString(" " + op + "\n")
-		default:
-			out.WriteString(" " + op + " ")
-		}
-		out.WriteString(t)
-	}
-	return out.String()
 }

@@ -3,9 +3,7 @@ package rules
 import (
 	"go/ast"
 	"go/token"
-	"go/types"
 	"slices"
-	"strings"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
@@ -50,41 +48,6 @@ func findHoistInvariant(p *mutate.Pass) []mutate.Site {
 		sites = append(sites, hoistSite(p, e, loop))
 	}
 	return sites
-}
-
-// worthHoisting reports whether e does work: it calls a function, or joins strings. Its value must
-// be basic, so that iterations cannot share memory through it.
-func worthHoisting(p *mutate.Pass, e ast.Expr) bool {
-	tv := p.Info.Types[e]
-	if tv.Value != nil || tv.Type == nil || !tv.IsValue() {
-		return false
-	}
-	if _, basic := tv.Type.Underlying().(*types.Basic); !basic {
-		return false
-	}
-	// Calls and concatenations are work; a conversion only if it copies.
-	switch e := e.(type) {
-	case *ast.CallExpr:
-		if p.Info.Types[e.Fun].IsType() {
-			_, ok := convertsTo(p, e, "string")
-			return ok && !freeConversion(p, e)
-		}
-		_, isFunc := p.Callee(e).(*types.Func)
-		return isFunc
-	case *ast.BinaryExpr:
-		return e.Op == token.ADD && p.Basic(e) == types.String
-	}
-	return false
-}
-
-// freeConversion reports whether the compiler makes no string for string(b): in comparisons, map
-// look-ups, concatenations and ranges.
-func freeConversion(p *mutate.Pass, e ast.Expr) bool {
-	switch p.Parent(e).(type) {
-	case *ast.BinaryExpr, *ast.IndexExpr, *ast.RangeStmt, *ast.SwitchStmt:
-		return true
-	}
-	return false
 }
 
 // invariantIn returns the outermost loop around e in which e keeps its value.
@@ -145,33 +108,4 @@ func hoistSite(p *mutate.Pass, e ast.Expr, loop ast.Stmt) mutate.Site {
 		}
 	}
 	return site(e, p.Text(e), outermostOnly(edits)...)
-}
-
-// invariantNames proposes names that say what was computed.
-func invariantNames(p *mutate.Pass, e ast.Expr) []string {
-	call, ok := e.(*ast.CallExpr)
-	// A sum of texts has no name of its own.
-	if !ok {
-		return []string{"joined", "text"}
-	}
-	fn, ok := p.Callee(call).(*types.Func)
-	if !ok {
-		return []string{"text", "str"}
-	}
-	// Well-known functions have a participle that reads well; others give their own name.
-	name := fn.Name()
-	known := map[string]string{
-		"ToLower": "lower", "ToUpper": "upper", "ToTitle": "title", "TrimSpace": "trimmed", "Trim": "trimmed",
-		"TrimPrefix": "trimmed",
-		"TrimSuffix": "trimmed", "Itoa": "digits", "FormatInt": "digits", "Join": "joined", "Repeat": "repeated",
-		"Sqrt":       "root",
-		"ReplaceAll": "replaced", "Replace": "replaced", "RuneCountInString": "runes", "HasPrefix": "hasPrefix",
-		"Contains": "contains",
-		"Pow":      "power", "Abs": "abs", "Index": "index", "Count": "count",
-	}
-	if n, ok := known[name]; ok {
-		return []string{n, n + "Once"}
-	}
-	name = lowerFirst(strings.TrimPrefix(strings.TrimPrefix(name, "get"), "Get"))
-	return []string{name + "Value", name + "Once"}
 }

@@ -143,19 +143,6 @@ func writeOf(p *mutate.Pass, s ast.Stmt) (w writeCall, ok bool) {
 	return w, w.kind != "" && slices.Contains([]string{"WriteString", "WriteByte", "WriteRune"}, w.method)
 }
 
-// fieldChain reports whether an expression is a local variable, or a field of one, or of that. The
-// same one has the same value until code assigns.
-func fieldChain(p *mutate.Pass, e ast.Expr) bool {
-	switch e := e.(type) {
-	case *ast.Ident:
-		return facts.IsLocal(p, p.Var(e))
-	case *ast.SelectorExpr:
-		s := p.Info.Selections[e]
-		return s != nil && s.Kind() == types.FieldVal && fieldChain(p, e.X)
-	}
-	return false
-}
-
 // plainText reports whether what is written depends on no buffer: it is made of variables, fields,
 // elements and constants that no write changes, by functions of the library on plain values.
 func plainText(p *mutate.Pass, w writeCall) bool {

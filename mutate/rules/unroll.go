@@ -174,9 +174,6 @@ func unfoldList(p *mutate.Pass, l *mutate.ElementLoop, list []ast.Stmt, rest str
 	return text, left
 }
 
-var comparison = map[token.Token]token.Token{token.EQL: token.NEQ, token.NEQ: token.EQL,
-	token.LSS: token.GEQ, token.GEQ: token.LSS, token.GTR: token.LEQ, token.LEQ: token.GTR}
-
 // negatedText returns !cond in the usual spelling. Comparisons of floats stay under the !, because
 // of NaN.
 func negatedText(p *mutate.Pass, cond ast.Expr, text string) string {

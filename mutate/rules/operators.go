@@ -1,0 +1,52 @@
+package rules
+
+import (
+	"go/ast"
+	"go/token"
+	"strings"
+)
+
+// This file knows the operators: their partners, and the text of their operands.
+
+// associative maps the assignments whose terms may be added up in any order to their operators.
+var associative = map[token.Token]token.Token{
+	token.ADD_ASSIGN: token.ADD, token.XOR_ASSIGN: token.XOR, token.OR_ASSIGN: token.OR, token.MUL_ASSIGN: token.MUL,
+}
+
+// comparison maps each comparison to its opposite.
+var comparison = map[token.Token]token.Token{token.EQL: token.NEQ, token.NEQ: token.EQL,
+	token.LSS: token.GEQ, token.GEQ: token.LSS, token.GTR: token.LEQ, token.LEQ: token.GTR}
+
+// operandText returns the text of e as it may stand beside an operator: in parentheses if e itself
+// binds less tightly.
+func operandText(e ast.Expr, text string, op token.Token) string {
+	if b, ok := e.(*ast.BinaryExpr); ok && b.Op.Precedence() < op.Precedence() {
+		return "(" + text + ")"
+	}
+	return text
+}
+
+// rightOperandText is operandText for the right side of an operator, where another one of the same
+// precedence needs parentheses, too.
+func rightOperandText(e ast.Expr, text string, op token.Token) string {
+	if b, ok := e.(*ast.BinaryExpr); ok && b.Op.Precedence() <= op.Precedence() {
+		return "(" + text + ")"
+	}
+	return text
+}
+
+// joinTests breaks a long chain after every fourth test.
+func joinTests(tests []string, op string) string {
+	var out strings.Builder
+	for i, t := range tests {
+		switch {
+		case i == 0:
+		case i%4 == 0 && len(tests) > 5:
+			out.WriteString(" " + op + "\n")
+		default:
+			out.WriteString(" " + op + " ")
+		}
+		out.WriteString(t)
+	}
+	return out.String()
+}
