@@ -134,3 +134,13 @@ func rewriteSkipRun(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate
 	text := fmt.Sprintf("for %s {\n%s += %s\n}\n", joinTests(tests, "&&"), i, strconv.Itoa(k))
 	return []mutate.Edit{p.Insert(site.at, text)}, nil
 }
+
+// skipWords steps over a run of accepted bytes eight at a time.
+func skipWords(p *mutate.Pass, s skipSite, ranges []byteRange) []mutate.Edit {
+	seq, i := s.loop.Seq.Name(), s.loop.Index.Name()
+	load, edits := loadWord(p, s.loop.Stmt, s.loop.Seq, fmt.Sprintf("%s[%s+1:]", seq, i))
+	all := p.Fresh("allAccepted", "wordAccepted")
+	return append(edits,
+		p.Insert(s.at, fmt.Sprintf("for %s+8 < %s && %s(%s) {\n%s += 8\n}\n", i, p.Text(s.loop.Bound), all, load, i)),
+		p.Declare(s.loop.Stmt, wordTestOf(all, ranges)))
+}

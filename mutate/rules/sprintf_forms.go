@@ -16,17 +16,22 @@ import (
 
 // plain reports whether every argument formats as strconv would.
 func (f *formatSite) plain(p *mutate.Pass) bool {
-	args := 0
-	for _, q := range f.pieces {
+	args, ok := plainPieces(p, f.pieces)
+	return ok && (args > 0 || f.kind != "value")
+}
+
+// plainPieces counts the arguments among pieces. ok is false if one of them has no plain form.
+func plainPieces(p *mutate.Pass, pieces []piece) (args int, ok bool) {
+	for _, q := range pieces {
 		if q.arg == nil {
 			continue
 		}
 		args++
 		if stringForm(p, q) == "" {
-			return false
+			return 0, false
 		}
 	}
-	return args > 0 || f.kind != "value"
+	return args, true
 }
 
 // stringForm returns an expression for the text of an argument, or "".

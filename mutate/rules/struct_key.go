@@ -219,16 +219,16 @@ func partType(p *mutate.Pass, e ast.Expr) (types.Type, bool) {
 func piecesOf(p *mutate.Pass, key ast.Expr) []piece {
 	// A format is read by the parser of sprintf. Only verbs that print the plain value are parts.
 	if call, ok := p.IsCall(key, "fmt", "Sprintf"); ok && !call.Ellipsis.IsValid() {
-		f := &formatSite{call: call, node: call, kind: "value", pieces: parseFormat(p, call.Args)}
-		for _, q := range f.pieces {
+		pieces := parseFormat(p, call.Args)
+		for _, q := range pieces {
 			if q.arg != nil && (!q.bare() || !strings.ContainsRune("dsv", rune(q.verb))) {
 				return nil // the same number has another text elsewhere
 			}
 		}
-		if len(f.pieces) == 0 || !f.plain(p) {
+		if args, plain := plainPieces(p, pieces); !plain || args == 0 {
 			return nil
 		}
-		return f.pieces
+		return pieces
 	}
 	// A sum alternates texts and numbers.
 	b, ok := ast.Unparen(key).(*ast.BinaryExpr)

@@ -3,8 +3,6 @@ package rules
 import (
 	"fmt"
 	"strings"
-
-	"github.com/beagle-go/beagle/mutate"
 )
 
 // A byteRange is a range of ASCII, or all bytes above it.
@@ -32,16 +30,6 @@ func wordRanges(set [256]bool) []byteRange {
 		c = r.high
 	}
 	return out
-}
-
-// skipWords steps over a run of accepted bytes eight at a time.
-func skipWords(p *mutate.Pass, s skipSite, ranges []byteRange) []mutate.Edit {
-	seq, i := s.loop.Seq.Name(), s.loop.Index.Name()
-	load, edits := loadWord(p, s.loop.Stmt, s.loop.Seq, fmt.Sprintf("%s[%s+1:]", seq, i))
-	all := p.Fresh("allAccepted", "wordAccepted")
-	return append(edits,
-		p.Insert(s.at, fmt.Sprintf("for %s+8 < %s && %s(%s) {\n%s += 8\n}\n", i, p.Text(s.loop.Bound), all, load, i)),
-		p.Declare(s.loop.Stmt, wordTestOf(all, ranges)))
 }
 
 // wordTestOf declares the test of eight bytes at once.
