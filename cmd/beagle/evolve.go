@@ -168,20 +168,20 @@ func runEvolve(ctx context.Context, c *command, args []string, std stdio) (int, 
 		"use only these rewrites and sets, separated by `commas` ('beagle explain' lists them; the sets are "+
 			"default, suite and all; lift, which default and all include, is what the library has)")
 	f.BoolVar(&spec.NoLift, "no-lift", false, "do not look for pieces of the function that the library has")
-	// Flags that other verbs share.
-	// Read the command line.
+	// Declare the flags that other verbs share.
 	models := modelOptions{}
 	models.flags(f, &spec.Models)
 	onFleet := fleetOptions{}
 	onFleet.flags(f)
+	// Read the command line.
 	rest, err := parse(f, args, 1, maxTogether)
 	if err != nil {
 		return exitUsage, err
 	}
 	if spec.Target, err = oneTarget(rest); err != nil {
-		// Check the flags together.
 		return exitUsage, err
 	}
+	// Check the flags together.
 	spec.Apply = o.apply
 	if err := o.check(); err != nil {
 		return exitUsage, err
