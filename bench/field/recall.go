@@ -211,7 +211,7 @@ func (r *recall) count(p *packages.Package) {
 	r.packages++
 	uses := usesOf(p)
 	unchanged := syntax.Unchanged(p.Syntax, p.Types, p.TypesInfo)
-	others := elsewhere(p, unchanged)
+	others := passesOf(p, unchanged)
 	for _, f := range p.Syntax {
 		src := fileText(p, f)
 		if src == nil {
@@ -240,8 +240,8 @@ func fileText(p *packages.Package, f *ast.File) []byte {
 	return src
 }
 
-// elsewhere shows the functions of a package to the rules that look at another one.
-func elsewhere(p *packages.Package, unchanged map[string]bool) func(string) *mutate.Pass {
+// passesOf shows the functions of a package to the rules that look at another one.
+func passesOf(p *packages.Package, unchanged map[string]bool) func(string) *mutate.Pass {
 	declared := map[string]*mutate.Pass{}
 	for _, f := range p.Syntax {
 		for _, d := range f.Decls {

@@ -465,7 +465,7 @@ func (o *campaignRun) load(f *flagSet) error {
 	case err != nil:
 		return err
 	case placed && at != o.server:
-		return elsewhere(b, at)
+		return placedError(b, at)
 	case placed:
 		return followed(f, b.ID, at.Address) // its state is the workflow's
 	}

@@ -85,7 +85,7 @@ func ownLessons(named []string) ([]string, error) {
 	return out, nil
 }
 
-func (b *lessonLibrary) kept() string     { return filepath.Join(b.home, "lessons") }
+func (b *lessonLibrary) dir() string      { return filepath.Join(b.home, "lessons") }
 func (b *lessonLibrary) proposed() string { return filepath.Join(b.home, "lessons", "proposed") }
 
 // runLessons lists, shows, proposes, keeps or drops lessons.
@@ -242,7 +242,7 @@ func (b *lessonLibrary) keep(std stdio, name string) error {
 	if err != nil {
 		return err
 	}
-	to := filepath.Join(b.kept(), filepath.Base(l.From))
+	to := filepath.Join(b.dir(), filepath.Base(l.From))
 	if _, err := os.Stat(to); !errors.Is(err, fs.ErrNotExist) {
 		return &beagle.UsageError{What: to + " is there already", Remedy: "rename one of the two, or delete it"}
 	}

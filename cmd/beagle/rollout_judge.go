@@ -57,7 +57,7 @@ func rolloutJudge(ctx context.Context, o *rolloutFlags) (int, error) {
 			return exitUsage, err
 		}
 		for _, b := range blocks {
-			if s := e.State.Streams[b.ID]; s != nil && b.Seq <= s.Seq || over(e) {
+			if s := e.State.Streams[b.ID]; s != nil && b.Seq <= s.Seq || hasEnded(e) {
 				continue
 			}
 			d = e.Next(b)
@@ -77,7 +77,7 @@ func rolloutJudge(ctx context.Context, o *rolloutFlags) (int, error) {
 	return rolloutExit(r), nil
 }
 
-func over(e *rollout.Experiment) bool {
+func hasEnded(e *rollout.Experiment) bool {
 	return e.State.Phase == rollout.RolledBack || e.State.Phase == rollout.Released
 }
 

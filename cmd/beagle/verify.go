@@ -125,7 +125,7 @@ func runVerify(ctx context.Context, c *command, args []string, std stdio) (int, 
 		return exitUsage, &beagle.UsageError{What: "--measure and --no-measure exclude each other",
 			Remedy: "leave one of them out"}
 	}
-	spec.Target, rest = together(rest)
+	spec.Target, rest = splitTarget(rest)
 	if err := spec.Validate(); err != nil {
 		return exitUsage, err
 	}

@@ -232,7 +232,7 @@ func (w *watcher) turn(all []watch.Window, ahead []windows.Outlook, standing []w
 		t.Spots = append(t.Spots, watch.Spot{Function: row.Function, Share: share})
 	}
 	if w.options.Checkout == nil { // this look read no profile
-		if old, err := kept[watch.Turn](w.turnFile(), lookAgain); err == nil && old != nil {
+		if old, err := readIfThere[watch.Turn](w.turnFile(), lookAgain); err == nil && old != nil {
 			t.Spots = old.Spots
 		}
 	}
@@ -265,7 +265,7 @@ func turns(dir string, now time.Time) ([]watch.Turn, error) {
 	}
 	out := []watch.Turn{}
 	for _, file := range files {
-		t, err := kept[watch.Turn](file, lookAgain)
+		t, err := readIfThere[watch.Turn](file, lookAgain)
 		if err != nil {
 			return nil, err
 		}

@@ -70,7 +70,7 @@ type lab interface {
 	// process ended without a reply.
 	time(ctx context.Context, im image, q *rt.Time) (*rt.TimeReply, string, error)
 	// apart runs two requests in a fresh process each, at the same time.
-	apart(ctx context.Context, im image, qs [2]*rt.Time) ([2]*rt.TimeReply, string, error)
+	timeApart(ctx context.Context, im image, qs [2]*rt.Time) ([2]*rt.TimeReply, string, error)
 	// profile makes the profile that a build with PGO takes from one of the
 	// variants at work; the module's own profile, if there is one.
 	profile(ctx context.Context, im image, q *rt.Time) (path string, err error)
@@ -298,7 +298,7 @@ func (m *confirmer) joint(ctx context.Context, im image, q *rt.Time) (*rt.TimeRe
 	}
 	// Is the original the cause? Then leave out the inputs on which it panics.
 	originals := among(q.Variants, m.originals())
-	_, alone, err := m.time(ctx, im, only(q, originals))
+	_, alone, err := m.time(ctx, im, forVariants(q, originals))
 	if err == nil && alone != "" && !m.panics {
 		m.panics, q.SkipPanics = true, true // an input that the corpus's facets say nothing of
 		return m.joint(ctx, im, q)
@@ -314,7 +314,7 @@ func (m *confirmer) joint(ctx context.Context, im image, q *rt.Time) (*rt.TimeRe
 		if len(copies) == 0 {
 			continue
 		}
-		_, f, err := m.time(ctx, im, only(q, slices.Concat(originals, copies)))
+		_, f, err := m.time(ctx, im, forVariants(q, slices.Concat(originals, copies)))
 		if err != nil {
 			return nil, err
 		}
@@ -362,8 +362,8 @@ func orError(err error, text string) error {
 	return fmt.Errorf("%s", text)
 }
 
-// only returns a request for some of the variants.
-func only(q *rt.Time, variants []int) *rt.Time {
+// forVariants returns a request for some of the variants.
+func forVariants(q *rt.Time, variants []int) *rt.Time {
 	c := *q
 	c.Variants = variants
 	return &c

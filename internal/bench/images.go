@@ -27,8 +27,8 @@ func (m *confirmer) images(ctx context.Context, pgo string, of knowledge, wanted
 	return slices.DeleteFunc(images, func(im image) bool { return !m.useful(im, m.at(of)) }), nil
 }
 
-// more links n further layouts, or fewer when too many are of no use.
-func (m *confirmer) more(ctx context.Context, like image, n int) ([]image, error) {
+// linkMore links n further layouts, or fewer when too many are of no use.
+func (m *confirmer) linkMore(ctx context.Context, like image, n int) ([]image, error) {
 	var images []image
 	for tries := 0; len(images) < n && tries < 2*n; {
 		some, err := m.relink(ctx, like, min(n-len(images), 2*n-tries))

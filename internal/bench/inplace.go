@@ -190,7 +190,7 @@ func (l *placeLab) time(ctx context.Context, im image, q *rt.Time) (*rt.TimeRepl
 
 var errOnlyJoint = errors.New("a place has no processes apart and makes no profile")
 
-func (l *placeLab) apart(context.Context, image, [2]*rt.Time) ([2]*rt.TimeReply, string, error) {
+func (l *placeLab) timeApart(context.Context, image, [2]*rt.Time) ([2]*rt.TimeReply, string, error) {
 	return [2]*rt.TimeReply{}, "", errOnlyJoint
 }
 

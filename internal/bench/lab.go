@@ -200,7 +200,7 @@ func (l *realLab) time(ctx context.Context, im image, q *rt.Time) (*rt.TimeReply
 	return l.env.run(ctx, im.(*program).bin, q, l.inputs(q))
 }
 
-func (l *realLab) apart(ctx context.Context, im image, qs [2]*rt.Time) ([2]*rt.TimeReply, string, error) {
+func (l *realLab) timeApart(ctx context.Context, im image, qs [2]*rt.Time) ([2]*rt.TimeReply, string, error) {
 	return l.env.runBoth(ctx, im.(*program).bin, qs, l.inputs(qs[0]))
 }
 

@@ -132,9 +132,9 @@ func (l *simLab) time(_ context.Context, like image, q *rt.Time) (*rt.TimeReply,
 	return reply, "", nil
 }
 
-// apart times two requests on a machine that is the same for both, and whose
+// timeApart times two requests on a machine that is the same for both, and whose
 // first process begins earlier.
-func (l *simLab) apart(
+func (l *simLab) timeApart(
 	ctx context.Context, im image, qs [2]*rt.Time,
 ) (replies [2]*rt.TimeReply, failure string, err error) {
 	for i, q := range qs {
@@ -159,8 +159,8 @@ type nothingShared struct {
 	layouts, asked int
 }
 
-func (l *nothingShared) apart(ctx context.Context, im image, qs [2]*rt.Time) ([2]*rt.TimeReply, string, error) {
-	replies, failure, err := l.simLab.apart(ctx, im, qs)
+func (l *nothingShared) timeApart(ctx context.Context, im image, qs [2]*rt.Time) ([2]*rt.TimeReply, string, error) {
+	replies, failure, err := l.simLab.timeApart(ctx, im, qs)
 	if l.asked++; l.asked > l.layouts {
 		return replies, failure, err
 	}

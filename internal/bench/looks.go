@@ -93,7 +93,7 @@ func (m *confirmer) measure(ctx context.Context, images []image) error {
 		if look > 0 {
 			m.thin()
 			var err error
-			if images, err = m.more(ctx, first, max((look+1)*layoutsALook-m.timeBudget.layouts, 1)); err != nil {
+			if images, err = m.linkMore(ctx, first, max((look+1)*layoutsALook-m.timeBudget.layouts, 1)); err != nil {
 				return err
 			}
 		}
@@ -153,7 +153,7 @@ func (m *confirmer) complete(ctx context.Context, first image, look int) error {
 		if !slices.ContainsFunc(m.at(open), lacks) {
 			return nil
 		}
-		images, err := m.more(ctx, first, 1)
+		images, err := m.linkMore(ctx, first, 1)
 		if err != nil || len(images) == 0 {
 			return err
 		}

@@ -18,7 +18,7 @@ func (m *confirmer) repeat(ctx context.Context, images []image) error {
 			if apartShown(t) {
 				break
 			}
-			if err := m.alone(ctx, im, t, len(images)*len(m.at(found))); err != nil {
+			if err := m.timeApart(ctx, im, t, len(images)*len(m.at(found))); err != nil {
 				return err
 			}
 		}

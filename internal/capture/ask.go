@@ -45,7 +45,7 @@ func (q *Question) Ask(ctx context.Context, clients []*Client) (*Asked, error) {
 			return err
 		}
 		busy[i] = r.Status.Session != nil
-		if sites[i], err = one(r.Status, q.Site, c.Address); err != nil {
+		if sites[i], err = siteNamed(r.Status, q.Site, c.Address); err != nil {
 			return err
 		}
 		programs[i], err = Compile(q.Text, sites[i])
@@ -129,8 +129,8 @@ func (q *Question) read(ctx context.Context, clients []*Client, ids []int, sum *
 	return err
 }
 
-// one finds the site of a process that a name means.
-func one(st *wire.Status, name, address string) (wire.Site, error) {
+// siteNamed finds the site of a process that a name means.
+func siteNamed(st *wire.Status, name, address string) (wire.Site, error) {
 	var found []wire.Site
 	for _, s := range st.Sites {
 		if wire.Matches(name, s.Name) {

@@ -19,15 +19,15 @@ import (
 func Compile(text string, site wire.Site) (*wire.Program, error) {
 	x, err := parser.ParseExpr(text)
 	if err != nil {
-		return nil, wrong(text, site, "it is not a Go expression: "+strings.TrimPrefix(err.Error(), "1:"))
+		return nil, questionError(text, site, "it is not a Go expression: "+strings.TrimPrefix(err.Error(), "1:"))
 	}
 	c := compiler{site: site, prog: &wire.Program{Text: text}}
 	t := c.expr(x)
 	if c.err == "" && t.kind != "bool" {
-		c.err = "it is not a condition: it gives " + t.what()
+		c.err = "it is not a condition: it gives " + t.describe()
 	}
 	if c.err != "" {
-		return nil, wrong(text, site, c.err)
+		return nil, questionError(text, site, c.err)
 	}
 	for _, o := range c.code {
 		c.prog.Code = append(c.prog.Code, o.code)
@@ -37,12 +37,12 @@ func Compile(text string, site wire.Site) (*wire.Program, error) {
 	}
 	if len(c.prog.Code) > wire.MaxCode {
 		why := fmt.Sprintf("it needs %d bytes of code, more than %d", len(c.prog.Code), wire.MaxCode)
-		return nil, wrong(text, site, why)
+		return nil, questionError(text, site, why)
 	}
 	return c.prog, nil
 }
 
-func wrong(text string, site wire.Site, why string) error {
+func questionError(text string, site wire.Site, why string) error {
 	var names, calls []string
 	for _, p := range slices.Concat(site.Params, site.Results) {
 		names = append(names, p.Name+" "+p.Type)
@@ -75,7 +75,7 @@ type typed struct {
 	t    *wire.Type // of memory, and of what was read from it
 }
 
-func (t typed) what() string {
+func (t typed) describe() string {
 	if t.t != nil {
 		return t.t.Type
 	}
@@ -167,11 +167,11 @@ func (c *compiler) ident(name string) typed {
 	named := func(t wire.Type) bool { return t.Name == name }
 	if i := slices.IndexFunc(c.site.Params, named); i >= 0 {
 		c.emitN(wire.OpArg, int64(i))
-		return of(&c.site.Params[i])
+		return stackType(&c.site.Params[i])
 	}
 	if i := slices.IndexFunc(c.site.Results, named); i >= 0 {
 		c.emitN(wire.OpResult, int64(i))
-		return of(&c.site.Results[i])
+		return stackType(&c.site.Results[i])
 	}
 	if name == "panicked" {
 		c.emit(wire.OpPanicked)
@@ -180,8 +180,8 @@ func (c *compiler) ident(name string) typed {
 	return c.fail("there is no %s", name)
 }
 
-// of returns the form that a variable has on the stack.
-func of(t *wire.Type) typed {
+// stackType returns the form that a variable has on the stack.
+func stackType(t *wire.Type) typed {
 	switch k := t.Kind; {
 	case k == "bool":
 		return typed{"bool", t}
@@ -204,37 +204,37 @@ func (c *compiler) selector(x *ast.SelectorExpr) typed {
 		return t
 	}
 	if t.t == nil || t.t.Kind != "struct" {
-		return c.fail("%s has no fields", t.what())
+		return c.fail("%s has no fields", t.describe())
 	}
 	i := slices.IndexFunc(t.t.Fields, func(f wire.Type) bool { return f.Name == x.Sel.Name })
 	if i < 0 {
 		return c.fail("%s has no field %s that the probe describes", t.t.Type, x.Sel.Name)
 	}
 	c.emitN(wire.OpField, int64(i))
-	return of(&t.t.Fields[i])
+	return stackType(&t.t.Fields[i])
 }
 
 func (c *compiler) deref(t typed) typed {
 	if t.t == nil || t.t.Kind != "ptr" || t.t.Elem == nil {
-		return c.fail("%s is not a pointer", t.what())
+		return c.fail("%s is not a pointer", t.describe())
 	}
 	c.emit(wire.OpDeref)
-	return of(t.t.Elem)
+	return stackType(t.t.Elem)
 }
 
 func (c *compiler) index(x *ast.IndexExpr) typed {
 	t := c.expr(x.X)
 	if at := c.expr(x.Index); at.kind != "int" {
-		return c.fail("an index must be an integer, not %s", at.what())
+		return c.fail("an index must be an integer, not %s", at.describe())
 	}
 	c.emit(wire.OpIndex)
 	switch {
 	case t.kind == "text":
 		return typed{kind: "int"}
 	case t.t != nil && (t.t.Kind == "slice" || t.t.Kind == "array") && t.t.Elem != nil:
-		return of(t.t.Elem)
+		return stackType(t.t.Elem)
 	}
-	return c.fail("%s has no elements that a condition can read", t.what())
+	return c.fail("%s has no elements that a condition can read", t.describe())
 }
 
 func (c *compiler) unary(x *ast.UnaryExpr) typed {
@@ -245,7 +245,7 @@ func (c *compiler) unary(x *ast.UnaryExpr) typed {
 	case x.Op == token.SUB && (t.kind == "int" || t.kind == "float"):
 		c.emit(wire.OpNeg)
 	default:
-		return c.fail("%s does not fit %s", x.Op, t.what())
+		return c.fail("%s does not fit %s", x.Op, t.describe())
 	}
 	return typed{kind: t.kind}
 }

@@ -318,8 +318,8 @@ func (t *inPlaceProgram) refused(version int) *beagle.Verdict {
 
 func (t *inPlaceProgram) static(int) beagle.StaticFacts { return beagle.StaticFacts{} }
 
-// together leaves each version to a process of its own, since the user's tests run in it.
-func (t *inPlaceProgram) together(_ context.Context, list []verify.Entrant) ([]*beagle.Verdict, error) {
+// compareTogether leaves each version to a process of its own, since the user's tests run in it.
+func (t *inPlaceProgram) compareTogether(_ context.Context, list []verify.Entrant) ([]*beagle.Verdict, error) {
 	return make([]*beagle.Verdict, len(list)), nil
 }
 

@@ -382,18 +382,18 @@ func moved(n *namer) []string {
 	inorder.Sort(gone)
 	var out []string
 	if len(lines) > 0 {
-		out = append(out, "the profile is of another build than the checkout: "+lines[0]+others(len(lines)-1)+
+		out = append(out, "the profile is of another build than the checkout: "+lines[0]+andMore(len(lines)-1)+
 			"; check the version out that was profiled, or profile this one")
 	}
 	if len(gone) > 0 {
 		out = append(out, "the profile is of another build than the checkout: "+gone[0]+" is in the profile and "+
 			"not in the checkout"+
-			others(len(gone)-1))
+			andMore(len(gone)-1))
 	}
 	return out
 }
 
-func others(n int) string {
+func andMore(n int) string {
 	if n <= 0 {
 		return ""
 	}

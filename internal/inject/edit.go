@@ -121,9 +121,9 @@ type writer struct {
 	in      instance
 }
 
-// taken returns the name of the function that captures: after the one that the gate calls, if there
-// are instantiations to choose from.
-func (w *writer) taken() string {
+// captureName returns the name of the function that captures: after the one that the gate calls, if
+// there are instantiations to choose from.
+func (w *writer) captureName() string {
 	if w.in.declared != "" {
 		return fmt.Sprintf("beagleTaken%d", w.n)
 	}
@@ -162,7 +162,7 @@ func (w *writer) declare(b *strings.Builder) {
 	}
 	if w.note != "" {
 		w.register(b, "nil", names)
-		fmt.Fprintf(b, "func %s(%s) {\n\targs := beagleArgs%d{%s}\n", w.taken(), paramsOf("a", w.args), w.n,
+		fmt.Fprintf(b, "func %s(%s) {\n\targs := beagleArgs%d{%s}\n", w.captureName(), paramsOf("a", w.args), w.n,
 			listOf("a", len(w.args)))
 		fmt.Fprintf(b, "\tc := %s.EnterAt(&beagleSite%d, %s.Pointer(&args))\n\tc.End()\n}\n", probeName, w.n,
 			unsafeName)
@@ -192,7 +192,7 @@ func (w *writer) capture(b *strings.Builder) {
 	if set != "" {
 		results, set = " ("+results+")", set+" = "
 	}
-	fmt.Fprintf(b, "func %s(%s)%s {\n", w.taken(), paramsOf("a", w.args), results)
+	fmt.Fprintf(b, "func %s(%s)%s {\n", w.captureName(), paramsOf("a", w.args), results)
 	fmt.Fprintf(b, "\targs := beagleArgs%d{%s}\n", w.n, listOf("a", len(w.args)))
 	fmt.Fprintf(b, "\tc := %s.EnterAt(&beagleSite%d, %s.Pointer(&args))\n\tdefer c.End()\n", probeName, w.n, unsafeName)
 	fmt.Fprintf(b, "\t%s%s\n", set, w.original())

@@ -148,9 +148,9 @@ func droppedCase(m *maker, n ast.Node) {
 		m.instead(c, "")
 		if len(c.List) > 1 {
 			for i, e := range c.List[:len(c.List)-1] {
-				start, _ := m.at(e)
-				next, _ := m.at(c.List[i+1])
-				m.between(start, next, "")
+				start, _ := m.offsets(e)
+				next, _ := m.offsets(c.List[i+1])
+				m.replaceRange(start, next, "")
 			}
 		}
 	}
@@ -158,9 +158,9 @@ func droppedCase(m *maker, n ast.Node) {
 
 func droppedElse(m *maker, n ast.Node) {
 	if s, ok := n.(*ast.IfStmt); ok && s.Else != nil {
-		_, start := m.at(s.Body)
-		_, end := m.at(s.Else)
-		m.between(start, end, "")
+		_, start := m.offsets(s.Body)
+		_, end := m.offsets(s.Else)
+		m.replaceRange(start, end, "")
 	}
 }
 
@@ -175,9 +175,9 @@ func swapped(m *maker, n ast.Node) {
 	case *ast.CallExpr:
 		for i := range max(len(n.Args)-1, 0) {
 			a, b := n.Args[i], n.Args[i+1]
-			start, mid := m.at(a)
-			next, end := m.at(b)
-			m.between(start, end, m.text(b)+m.src[mid:next]+m.text(a))
+			start, mid := m.offsets(a)
+			next, end := m.offsets(b)
+			m.replaceRange(start, end, m.text(b)+m.src[mid:next]+m.text(a))
 		}
 	}
 }
@@ -219,7 +219,7 @@ func earlyReturn(m *maker, n ast.Node) {
 	}
 	if body != nil {
 		end := m.fset.Position(body.Rbrace).Offset
-		m.between(end, end, "; break\n")
+		m.replaceRange(end, end, "; break\n")
 	}
 }
 

@@ -245,11 +245,11 @@ func verification(s sheet, r *beagle.Result) {
 	if a := r.Verification.Assurance; a != nil {
 		s.para(say("Assurance: %s.", a))
 	}
-	if fallen := each(r.Rejected); len(fallen) > 0 {
+	if fallen := items(r.Rejected); len(fallen) > 0 {
 		s.para(say("Faster versions that fell here, or in the second measurement:"))
 		s.list(false, fallen...)
 	}
-	not := each(r.Verification.NotDone)
+	not := items(r.Verification.NotDone)
 	if len(not) == 0 {
 		not = [][]span{{say("nothing that is known of")}}
 	}
@@ -257,8 +257,8 @@ func verification(s sheet, r *beagle.Result) {
 	s.list(false, not...)
 }
 
-// each makes an item of each text.
-func each(texts []string) [][]span {
+// items makes an item of each text.
+func items(texts []string) [][]span {
 	var out [][]span
 	for _, t := range texts {
 		out = append(out, []span{say("%s", t)})
@@ -321,7 +321,7 @@ func notes(r *beagle.Result) [][]span {
 		}
 		out = append(out, []span{say("%s, %s: %s. %s", kind, f.Code, f.Figure, f.Remedy)})
 	}
-	out = append(out, each(r.Warnings)...)
+	out = append(out, items(r.Warnings)...)
 	for _, f := range r.RuleFaults {
 		out = append(out, []span{say("the rule %s failed and was off for the rest of the run: %s %s",
 			f.Rule, f.Function, f.Reason)})
@@ -429,5 +429,5 @@ func judge(s sheet, rates *beagle.ErrorRates) {
 func replay(s sheet, r *beagle.Result) {
 	m := r.Machine
 	s.para(say("%s, %d cores, %s/%s, %s.", m.CPU, m.Cores, m.OS, m.Arch, m.Go))
-	s.para(say("Make it again: "), code(r.Replay), say("%s", again(r.Replay)))
+	s.para(say("Make it again: "), code(r.Replay), say("%s", reusedResults(r.Replay)))
 }

@@ -138,8 +138,8 @@ type Late struct {
 	Candidate float64 `json:"candidate"` // timed calls of the candidate alone
 }
 
-// few returns why too few calls of the candidate were timed, or "".
-func (l Late) few(least int) string {
+// tooFewCalls returns why too few calls of the candidate were timed, or "".
+func (l Late) tooFewCalls(least int) string {
 	if l.Timed == 0 || l.Candidate >= float64(least) {
 		return ""
 	}

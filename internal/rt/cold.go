@@ -213,7 +213,7 @@ func (p *replayer[A, R]) keptApart() {
 			break
 		}
 		p.out.Cases++
-		if p.out.Diff = p.apart(n, i, &suspects); p.out.Diff != nil {
+		if p.out.Diff = p.compareCold(n, i, &suspects); p.out.Diff != nil {
 			return
 		}
 	}
@@ -229,10 +229,10 @@ func (p *replayer[A, R]) keptApart() {
 // call of something in the standard library that keeps memory.
 const enoughSuspects = 3
 
-// apart compares one call in which the candidate may have kept something from before. It looks for
-// two faults that equal answers hide: results that depend on where a value lies, and memory that
-// the candidate still uses after it has returned it.
-func (p *replayer[A, R]) apart(n, i int, suspects *int) *Diff {
+// compareCold compares one call in which the candidate may have kept something from before. It
+// looks for two faults that equal answers hide: results that depend on where a value lies, and
+// memory that the candidate still uses after it has returned it.
+func (p *replayer[A, R]) compareCold(n, i int, suspects *int) *Diff {
 	// Call the candidate first, so that the original cannot have warmed anything up.
 	c, src := p.check, &p.records[i]
 	c.input.Store(src)
@@ -258,8 +258,8 @@ func (p *replayer[A, R]) apart(n, i int, suspects *int) *Diff {
 	// Write over both results, and compare again. A candidate that keeps what it returned now
 	// answers with the scribbles.
 	var s scribbler
-	s.over(reflect.ValueOf(&r).Elem())
-	s.over(reflect.ValueOf(&c.r[1]).Elem())
+	s.walkFrom(reflect.ValueOf(&r).Elem())
+	s.walkFrom(reflect.ValueOf(&c.r[1]).Elem())
 	d := c.compare(i, src)
 	// If the difference goes away with the scribbles, they are its cause.
 	if d != nil && d.Check == "" {

@@ -228,7 +228,7 @@ func (c *checker[A, R]) diff(id int, src *A, kind, check string) *Diff {
 	d.Call, d.Imports = spellCall(src)
 	setup, more := sharedMemory(src, d.Call)
 	d.Setup, d.Imports = setup, append(d.Imports, more...)
-	d.Want, d.Got = c.told(0, kind), c.told(1, kind)
+	d.Want, d.Got = c.describe(0, kind), c.describe(1, kind)
 	d.WantPanic = c.p[0] != nil
 	if !d.WantPanic {
 		var more []string
@@ -250,21 +250,21 @@ func (c *checker[A, R]) diff(id int, src *A, kind, check string) *Diff {
 	return d
 }
 
-func (c *checker[A, R]) told(side int, kind string) string {
+func (c *checker[A, R]) describe(side int, kind string) string {
 	if c.p[side] != nil {
 		return c.p[side].String()
 	}
 	switch kind {
 	case "argument":
-		return c.left(side)
+		return c.describeChanges(side)
 	case "alias":
 		return "returns " + shown(&c.r[side]) + " (which memory the arguments and results share differs)"
 	}
 	return "returns " + shown(&c.r[side])
 }
 
-// left tells which arguments a side changed otherwise than the other one.
-func (c *checker[A, R]) left(side int) string {
+// describeChanges tells which arguments a side changed otherwise than the other one.
+func (c *checker[A, R]) describeChanges(side int) string {
 	var told [2][]string
 	for i := range told {
 		// Spell each argument as a text, and name only those whose texts differ.

@@ -84,7 +84,7 @@ func (c *code) apart(fns []*ssa.Function, target *ssa.Function) func(*ssa.Functi
 		}
 	}}
 	for _, f := range fns {
-		study.alone(f, fns, memberSteps)
+		study.analyseOne(f, fns, memberSteps)
 	}
 	c.summaries = summaries
 	return func(f *ssa.Function) *effects.Effects { return out[f] }

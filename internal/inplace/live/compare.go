@@ -132,8 +132,8 @@ func leftBeside() {
 	judge.mu.Unlock()
 }
 
-// alone reports whether no other goroutine was in the target since Enter.
-func alone() bool {
+// isAlone reports whether no other goroutine was in the target since Enter.
+func isAlone() bool {
 	judge.mu.Lock()
 	defer judge.mu.Unlock()
 	return !judge.overlap
@@ -225,12 +225,12 @@ func skip(why string) {
 func Judge[A, R any](c *Call, a *A, r *R, otherA *A, otherR *R) {
 	// A comparison counts only if no other goroutine was in the target.
 	told := func(kind, want, got string) {
-		if !alone() {
+		if !isAlone() {
 			return
 		}
 		c.tell(&Difference{Kind: kind, Want: want, Got: got, Args: brief("%+v", *otherA)})
 	}
-	if !alone() {
+	if !isAlone() {
 		c.skip("another goroutine is in it at the same time")
 		return
 	}

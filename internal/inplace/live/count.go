@@ -127,8 +127,8 @@ func (c *counter) begin(b any) {
 	c.loop(true)
 }
 
-// over notes that such a loop ends.
-func (c *counter) over() {
+// endLoop notes that such a loop ends.
+func (c *counter) endLoop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.loop(false)

@@ -271,7 +271,7 @@ func answer[A, R any](t *Tape, method string, a *A, r *R) {
 	// Write the call down.
 	e := &entry{method: method, args: brief("%+v", *a)}
 	var err error
-	if e.before, err = before(method, a); err != nil {
+	if e.before, err = formOf(method, a); err != nil {
 		t.broken = err.Error()
 	}
 	t.entries = append(t.entries, e)

@@ -61,15 +61,15 @@ func (a *activation) step(s *state, in ssa.Instruction) (split []*state, done bo
 			a.set(s, in, x)
 		}
 	default:
-		giveUp("%s", what(in))
+		giveUp("%s", instructionName(in))
 	}
 	return nil, false
 }
 
 func (s *state) blockOf(a *activation) *ssa.BasicBlock { return a.p.fn.Blocks[s.block] }
 
-// what names an instruction that is not followed, for the reason that is shown.
-func what(in ssa.Instruction) string {
+// instructionName names an instruction that is not followed, for the reason that is shown.
+func instructionName(in ssa.Instruction) string {
 	switch in.(type) {
 	case *ssa.Go:
 		return "a go statement"
@@ -190,7 +190,7 @@ func (a *activation) simple(s *state, in ssa.Value) Value {
 	case *ssa.TypeAssert:
 		return a.assert(s, in)
 	}
-	giveUp("%s", what(in.(ssa.Instruction)))
+	giveUp("%s", instructionName(in.(ssa.Instruction)))
 	return nil
 }
 
@@ -300,8 +300,8 @@ func (a *activation) indexed(s *state, in ssa.Value) (Value, []*state, bool) {
 	return a.slice(s, in.(*ssa.Slice))
 }
 
-// below demands that an index is below a length.
-func (a *activation) below(s *state, v ssa.Value, n int) *term.Term {
+// demandBelow demands that an index is below a length.
+func (a *activation) demandBelow(s *state, v ssa.Value, n int) *term.Term {
 	i := a.term(s, v)
 	if signedType(v.Type()) && i.W < 64 {
 		i = a.m.Pool.SExt(i, 64)
@@ -330,7 +330,7 @@ func (a *activation) index(s *state, in *ssa.Index) (Value, []*state, bool) {
 		giveUp("%s", why(x))
 	}
 	// Out of range, the path ends in a panic.
-	i := a.below(s, in.Index, len(list))
+	i := a.demandBelow(s, in.Index, len(list))
 	if s.dead {
 		return nil, nil, true
 	}
@@ -373,7 +373,7 @@ func (a *activation) indexAddr(s *state, in *ssa.IndexAddr) (Value, []*state, bo
 	if s.dead {
 		return nil, nil, true
 	}
-	i := a.below(s, in.Index, n)
+	i := a.demandBelow(s, in.Index, n)
 	if s.dead {
 		return nil, nil, true
 	}

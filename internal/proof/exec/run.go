@@ -151,7 +151,7 @@ func (m *Machine) call(fn *ssa.Function, args, bind []Value, pc []*term.Term, he
 func (a *activation) next() *state {
 	best := 0
 	for i := 1; i < len(a.queue); i++ {
-		if a.p.before(a.queue[i], a.queue[best]) {
+		if a.p.comesFirst(a.queue[i], a.queue[best]) {
 			best = i
 		}
 	}

@@ -25,7 +25,7 @@ func (c *compiler) binary(x *ast.BinaryExpr) typed {
 	a, b := c.expr(x.X), c.expr(x.Y)
 	numbers := func(t typed) bool { return t.kind == "int" || t.kind == "float" }
 	if !ok || !numbers(a) || !numbers(b) || x.Op == token.REM && (a.kind == "float" || b.kind == "float") {
-		return c.fail("%s does not fit %s and %s", x.Op, a.what(), b.what())
+		return c.fail("%s does not fit %s and %s", x.Op, a.describe(), b.describe())
 	}
 	c.emit(op)
 	if a.kind == "float" || b.kind == "float" {
@@ -46,7 +46,7 @@ func (c *compiler) logic(x *ast.BinaryExpr) typed {
 	b := c.expr(x.Y)
 	c.code[at].n = int64(len(c.code) - at - 1)
 	if a.kind != "bool" || b.kind != "bool" {
-		return c.fail("%s does not fit %s and %s", x.Op, a.what(), b.what())
+		return c.fail("%s does not fit %s and %s", x.Op, a.describe(), b.describe())
 	}
 	return typed{kind: "bool"}
 }
@@ -61,11 +61,11 @@ func (c *compiler) equal(x *ast.BinaryExpr) typed {
 		}
 		nilable := []string{"ptr", "slice", "map", "interface", "func", "chan"}
 		if a.t == nil || !slices.Contains(nilable, a.t.Kind) {
-			return c.fail("%s is never nil", a.what())
+			return c.fail("%s is never nil", a.describe())
 		}
 		c.emit(wire.OpIsNil)
 	case !comparable(a, b):
-		return c.fail("%s and %s cannot be compared", a.what(), b.what())
+		return c.fail("%s and %s cannot be compared", a.describe(), b.describe())
 	default:
 		c.emit(wire.OpEqual)
 	}
@@ -83,7 +83,7 @@ func comparable(a, b typed) bool {
 func (c *compiler) less(x, y ast.Expr, orEqual bool) typed {
 	a, b := c.expr(x), c.expr(y)
 	if !comparable(a, b) || a.kind == "bool" {
-		return c.fail("%s and %s have no order", a.what(), b.what())
+		return c.fail("%s and %s have no order", a.describe(), b.describe())
 	}
 	op := byte(wire.OpLess)
 	if orEqual {
@@ -116,7 +116,7 @@ func (c *compiler) call(x *ast.CallExpr) typed {
 	for _, arg := range x.Args {
 		t := c.expr(arg)
 		if list := name == "sorted" || name == "unique"; list != isList(t) || !list && !isText(t) {
-			return c.fail("%s does not fit %s", name, t.what())
+			return c.fail("%s does not fit %s", name, t.describe())
 		}
 	}
 	c.emitN(wire.OpCall, int64(i))
@@ -132,7 +132,7 @@ func isList(t typed) bool {
 	if t.t == nil || t.t.Kind != "slice" && t.t.Kind != "array" || t.t.Elem == nil || isText(t) {
 		return false
 	}
-	e := of(t.t.Elem)
+	e := stackType(t.t.Elem)
 	return e.kind == "int" || e.kind == "float" || e.kind == "text"
 }
 
@@ -151,7 +151,7 @@ func (c *compiler) size(name string, x *ast.CallExpr) typed {
 	case name == "len" && slices.Contains([]string{"text", "string", "slice", "array", "map"}, kind):
 		c.emit(wire.OpLen)
 	default:
-		return c.fail("%s does not fit %s", name, t.what())
+		return c.fail("%s does not fit %s", name, t.describe())
 	}
 	return typed{kind: "int"}
 }
