@@ -267,6 +267,7 @@ type commitReport struct {
 	Tasks   []*task `json:"tasks,omitempty"` // none of the sealed half
 }
 
+// sum adds up the outcomes of the tasks. The sealed half shows no single task.
 func (r *commitReport) sum() {
 	r.Entries, r.Rejected = len(r.Tasks), map[string]int{}
 	var ours, theirs, capped float64
@@ -315,6 +316,7 @@ func (r *commitReport) sum() {
 	}
 }
 
+// print writes the report as a table, with the tasks first.
 func (r *commitReport) print(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, one := range r.Tasks {

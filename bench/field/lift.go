@@ -61,6 +61,7 @@ func (l *liftSample) flags(f *flag.FlagSet) {
 	f.BoolVar(&l.simd, "with-simd", false, "offer the functions of Beagle's module simd too, and list their matches")
 }
 
+// run studies files of modules in an order drawn by the seed, and prints the report.
 func (l *liftSample) run(ctx context.Context) error {
 	// Prepare a sandbox and a directory.
 	var err error

@@ -63,6 +63,7 @@ const standard = "std"
 // A module is a line of the list.
 type module struct{ path, version string }
 
+// run counts in every module where each rule applies, and writes mutate/rules/recall.txt.
 func (r *recall) run(ctx context.Context) error {
 	// Read the modules and choose the rules.
 	list, err := readModules(filepath.Join(r.root, "bench", "strangers", "modules.txt"))

@@ -83,6 +83,7 @@ type opts struct {
 	until        time.Duration // aa, power, suite and models begin nothing new after this time; 0 is no limit
 }
 
+// run makes the chosen figures and returns the exit status.
 func run() int {
 	// Read the flags and the names of figures.
 	var o opts

@@ -62,6 +62,7 @@ type row struct {
 	Seconds  float64         `json:"seconds"`
 }
 
+// run compares functions of the list in place, and prints a row of JSON for each.
 func run(ctx context.Context) error {
 	// Read the flags and the list.
 	var o options
@@ -138,6 +139,8 @@ func one(ctx context.Context, o *options, module, function string) (*row, error)
 	return r, nil
 }
 
+// take fills the row: it surveys the function's tests, chooses a
+// comparison, and judges wrong versions if they are wanted.
 func (r *row) take(ctx context.Context, o *options, dir, function string) error {
 	// Load the function, and say whether a corpus can hold its calls.
 	u, err := source.Load(ctx, source.Options{Dir: dir, Spec: function, InPlace: true})

@@ -107,6 +107,7 @@ func own(searches []search) (all [][]int) {
 	return all
 }
 
+// show prints a table of the events that each method found, and of its false findings.
 func show(o options, cells map[simulate.Event]map[string]*tally) {
 	var rows [][]string
 	wrong := map[string]int{}

@@ -79,6 +79,7 @@ func abs(path string) string {
 	return path
 }
 
+// readVersions reads the versions of a set. only is honest, wrong, or "" for both.
 func readVersions(root, set, only string) ([]*version, error) {
 	// A set is a letter, a function, or a function and a version.
 	fnName, one, _ := strings.Cut(set, "/")

@@ -64,6 +64,7 @@ type benchFlags struct {
 	std            stdio
 }
 
+// flags declares the flags of beagle bench.
 func (o *benchFlags) flags(f *flagSet) {
 	s := &o.spec
 	f.StringVar(&s.Dir, "C", s.Dir, "work in this `directory`'s module")
@@ -89,6 +90,7 @@ func (o *benchFlags) flags(f *flagSet) {
 	f.BoolVar(&o.quiet, "quiet", false, "print no progress")
 }
 
+// check returns a *beagle.UsageError for a flag whose value is out of range or needs another flag.
 func (o *benchFlags) check() error {
 	bad := func(what, remedy string) error { return &beagle.UsageError{What: what, Remedy: remedy} }
 	switch {

@@ -89,6 +89,7 @@ type campaignRun struct {
 	used   func() float64 // processor seconds of this process and its children
 }
 
+// flags declares the flags of beagle campaign.
 func (o *campaignFlags) flags(f *flagSet) {
 	s := &o.spec
 	f.StringVar(&o.spots.dir, "C", ".", "the checkout that was profiled: a `directory` in its module")

@@ -9,6 +9,7 @@ import (
 	"github.com/beagle-go/beagle/probe/wire"
 )
 
+// printStatus prints a process, its sites, and whether a capture is armed.
 func printStatus(w io.Writer, address string, st *wire.Status) {
 	p := st.Process
 	fmt.Fprintf(w, "%s: %s, process %d on %s, %s", address, p.Program, p.PID, p.Host, p.Go)

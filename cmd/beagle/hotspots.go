@@ -65,6 +65,7 @@ type hotspotFlags struct {
 	heads, across                   bool
 }
 
+// add declares the flags of beagle hotspots.
 func (h *hotspotFlags) add(f *flagSet) {
 	f.StringVar(&h.dir, "C", ".", "the checkout that was profiled: a `directory` in its module")
 	f.StringVar(&h.own, "own", "",
@@ -94,6 +95,8 @@ func (h *hotspotFlags) add(f *flagSet) {
 	f.BoolVar(&h.quiet, "quiet", false, "print no warnings")
 }
 
+// check returns a *beagle.UsageError for a flag whose value is out of range, and finds the program
+// for --html.
 func (h *hotspotFlags) check(f *flagSet) error {
 	bad := func(flag, what, remedy string) error {
 		return &beagle.UsageError{What: "--" + flag + " " + what, Remedy: remedy}

@@ -42,6 +42,7 @@ func (p painter) paint(code, text string) string {
 
 func (p painter) heading(text string) { fmt.Fprintf(p, "\n%s\n", p.paint("1", text)) }
 
+// printHotspots prints the summary, the ranking, and what has no entry.
 func printHotspots(w io.Writer, t *hotspots.Table) {
 	p := newPainter(w)
 	for line := range strings.SplitSeq(summary(t), "\n") {
@@ -166,6 +167,7 @@ func dropReason(d beagle.DroppedFunction) string {
 	return text + "; it counts for " + strings.Join(for_, ", ")
 }
 
+// printDiff prints the functions whose share moved, fallen shares in green and risen ones in red.
 func printDiff(p painter, d *beagle.HotspotDiff) {
 	if d == nil {
 		return

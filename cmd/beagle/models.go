@@ -25,6 +25,7 @@ type modelOptions struct {
 	about map[string]bool        // the flags about models
 }
 
+// flags declares the flags about models and agents, and keeps their names for settle.
 func (o *modelOptions) flags(f *flagSet, m *flow.Models) {
 	// Note which flags are about models: those that this function adds.
 	others := map[string]bool{}

@@ -128,6 +128,7 @@ func (o *shadowFlags) flags(f *flagSet) {
 	f.StringVar(&o.corpus, "corpus", "", "shadow: `file` of captured calls, as 'beagle capture' writes it")
 }
 
+// flags declares the flags of beagle rollout start.
 func (o *startFlags) flags(f *flagSet) {
 	f.Var(listFlag{&o.at}, "at",
 		"start: `addresses` of processes: paths of Unix sockets, or URLs of handlers, separated by commas")

@@ -72,6 +72,7 @@ type watchFlags struct {
 	std                     stdio
 }
 
+// flags declares the flags of beagle watch.
 func (o *watchFlags) flags(f *flagSet) {
 	// What is watched.
 	f.StringVar(&o.dir, "C", ".", "the checkout that was profiled: a `directory` in its module")
@@ -111,6 +112,7 @@ func (o *watchFlags) flags(f *flagSet) {
 	f.BoolVar(&o.quiet, "quiet", false, "print no warnings")
 }
 
+// check returns a *beagle.UsageError for a flag whose value is out of range.
 func (o *watchFlags) check(f *flagSet) error {
 	bad := func(flag, what, remedy string) error {
 		return &beagle.UsageError{What: "--" + flag + " " + what, Remedy: remedy}

@@ -367,6 +367,7 @@ func (s *State) Tally() {
 	}
 }
 
+// notes lists what the campaign's sum leaves out.
 func (s *State) notes() {
 	s.Campaign.Notes = nil
 	compared, improved := 0, 0

@@ -92,6 +92,7 @@ func (c *compiler) fail(format string, args ...any) typed {
 func (c *compiler) emit(code byte)           { c.code = append(c.code, instruction{code: code}) }
 func (c *compiler) emitN(code byte, n int64) { c.code = append(c.code, instruction{code, true, n}) }
 
+// expr compiles an expression and returns its type on the stack.
 func (c *compiler) expr(x ast.Expr) typed {
 	switch x := x.(type) {
 	case *ast.ParenExpr:
@@ -116,6 +117,7 @@ func (c *compiler) expr(x ast.Expr) typed {
 	return c.fail("a condition cannot hold %T", x)
 }
 
+// literal compiles a constant.
 func (c *compiler) literal(x *ast.BasicLit) typed {
 	// An instruction holds an integer itself. It holds the index of any other constant.
 	switch x.Kind {
@@ -153,6 +155,7 @@ func (c *compiler) literal(x *ast.BasicLit) typed {
 	return c.fail("%s is not a constant that a condition can hold", x.Value)
 }
 
+// ident compiles a name: a predeclared constant, a parameter, a result, or panicked.
 func (c *compiler) ident(name string) typed {
 	switch name {
 	case "true":

@@ -8,6 +8,7 @@ import (
 	"github.com/beagle-go/beagle/probe/wire"
 )
 
+// binary compiles an operator with two operands.
 func (c *compiler) binary(x *ast.BinaryExpr) typed {
 	switch x.Op {
 	case token.LAND, token.LOR:
@@ -51,6 +52,7 @@ func (c *compiler) logic(x *ast.BinaryExpr) typed {
 	return typed{kind: "bool"}
 }
 
+// equal compiles == and !=.
 func (c *compiler) equal(x *ast.BinaryExpr) typed {
 	a := c.expr(x.X)
 	b := c.expr(x.Y)
@@ -93,6 +95,7 @@ func (c *compiler) less(x, y ast.Expr, orEqual bool) typed {
 	return typed{kind: "bool"}
 }
 
+// call compiles len, cap, or a call of one of wire.Functions.
 func (c *compiler) call(x *ast.CallExpr) typed {
 	name := ""
 	switch f := x.Fun.(type) {

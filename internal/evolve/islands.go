@@ -246,6 +246,7 @@ func (br *breeder) cross(island int) (Proposal, bool) {
 	return Proposal{}, false
 }
 
+// transplants returns the steps that a member lacks, of the mutators that promise the most gain.
 func (br *breeder) transplants(m *Member, shun string) []Wish {
 	type transplant struct {
 		steps []beagle.Step // of one mutator

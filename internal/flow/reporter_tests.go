@@ -121,6 +121,7 @@ func writable(sig *types.Signature) bool {
 	return sig.Results().Len() > 0
 }
 
+// whole reports whether Go's syntax can write every value of a type in package home.
 func whole(t types.Type, home *types.Package, seen []types.Type) bool {
 	if slices.Contains(seen, t) {
 		return false
@@ -308,6 +309,7 @@ func writeContract(b *strings.Builder, c beagle.Contract) {
 	}
 }
 
+// writeBenchmark writes a Go benchmark of the calls, as many as fit benchBytes.
 func writeBenchmark(b *strings.Builder, t *beagle.Target, name string, calls []rt.SpelledCall, generated bool) {
 	source := "Recorded"
 	if generated {

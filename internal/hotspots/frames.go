@@ -128,6 +128,7 @@ func outsideOf(pkg, file string) bool {
 	return path.Base(path.Dir(file)) != path.Base(pkg)
 }
 
+// nameOwn names a function of own code as a target, or notes the reason why it cannot be one.
 func (n *namer) nameOwn(fn *function, f *profile.Function, s symbol, file *SourceFile, pkg string) {
 	name := s.name
 	if file != nil && s.closure && f.StartLine > 0 {

@@ -163,6 +163,7 @@ func kindOf(all []*Profile, want string) (string, error) {
 	}
 }
 
+// fill enters the ranked functions into the table, those without an entry, and the rest.
 func (t *Table) fill(kind string) {
 	r, m, s := t.ranking, t.ranking.m, &t.options.Service
 	t.Service, t.Kind, t.Unit, t.Total, t.Samples = s.Name, kind, m.unit, m.total, m.samples
@@ -208,6 +209,7 @@ func byCost(all []*cost) []*cost {
 	})
 }
 
+// hotspot returns the table's entry for a function.
 func (t *Table) hotspot(c *cost) beagle.Hotspot {
 	// Enter the shares of the profile.
 	total := t.ranking.m.total

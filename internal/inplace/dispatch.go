@@ -25,6 +25,7 @@ type dispatcher struct {
 	tape    bool // callbacks and interfaces may be recorded
 }
 
+// newDispatcher finds the target's declaration and its parameters, the receiver first.
 func newDispatcher(u *source.Unit) (*dispatcher, error) {
 	fset, files, info := u.Package.Syntax()
 	d := &dispatcher{u: u, fset: fset}

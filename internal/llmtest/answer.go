@@ -104,6 +104,7 @@ type stream struct {
 	sent    int
 }
 
+// run streams the reply in pieces, or breaks it off half-way if the script says so.
 func (x *stream) run() {
 	x.w.Header().Set("Content-Type", "text/event-stream")
 	x.w.WriteHeader(200)

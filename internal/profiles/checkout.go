@@ -116,6 +116,7 @@ func skipped(at, name string) bool {
 	return err == nil
 }
 
+// sourceFile returns a file's functions with their lines, or nil if it cannot be parsed.
 func sourceFile(at, rel string) *hotspots.SourceFile {
 	set := token.NewFileSet()
 	text, err := os.ReadFile(at)

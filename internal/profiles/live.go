@@ -184,6 +184,7 @@ func unwrapped(err error) error {
 	return err
 }
 
+// refused returns a *beagle.UsageError for a service's refusal, with a remedy that fits its words.
 func refused(r *http.Request, status int, body string) error {
 	said := strings.TrimSpace(body[:min(len(body), 200)])
 	bad := &beagle.UsageError{

@@ -56,6 +56,7 @@ func Read(ctx context.Context, sources []string, o Options) ([]*hotspots.Profile
 	return all, nil
 }
 
+// read fetches the profiles of a source, and gives each the number of instances that it stands for.
 func read(ctx context.Context, text string, o Options) ([]*hotspots.Profile, error) {
 	stands, source, err := instances(text)
 	if err != nil {
@@ -184,6 +185,7 @@ func profileName(name string) bool {
 	return false
 }
 
+// directory reads the profiles below a directory. Each directory below it is an instance.
 func directory(root string) ([]*hotspots.Profile, error) {
 	var all []*hotspots.Profile
 	tooMany := errors.New("too many")

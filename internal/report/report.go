@@ -46,6 +46,7 @@ func tell(s sheet, r *beagle.Result) {
 	replay(s, r)
 }
 
+// outcome writes the target, the gain and its reason, and what the result rests on.
 func outcome(s sheet, r *beagle.Result) {
 	if r.Corpus.GeneratedOnly {
 		s.warn(strong("Measured on generated inputs only: no test, benchmark or capture calls this function. " +
@@ -85,6 +86,7 @@ func outcome(s sheet, r *beagle.Result) {
 	}
 }
 
+// measurement writes the costs of a call before and after, and all measured ratios.
 func measurement(s sheet, r *beagle.Result) {
 	m := r.Measurement
 	if m == nil {
@@ -170,6 +172,7 @@ func profile(s sheet, lines []beagle.LineShare) {
 	s.table(columns(">share", "line"), rows)
 }
 
+// lineage writes the gain of each of the winner's steps.
 func lineage(s sheet, steps []beagle.LineageStep) {
 	if len(steps) == 0 {
 		return
@@ -221,6 +224,7 @@ func change(s sheet, r *beagle.Result) {
 	}
 }
 
+// verification writes the checks, how far they reach, and what was not checked.
 func verification(s sheet, r *beagle.Result) {
 	s.heading(2, say("What was verified, and how hard"))
 	if v := r.VerifiedIn; v != nil {
@@ -266,6 +270,7 @@ func items(texts []string) [][]span {
 	return out
 }
 
+// inputs writes the origin of the inputs and their facets.
 func inputs(s sheet, r *beagle.Result) {
 	s.heading(2, say("The inputs"))
 	if p := r.InPlace; p != nil {
@@ -329,6 +334,7 @@ func notes(r *beagle.Result) [][]span {
 	return out
 }
 
+// search writes the search's totals and all its versions.
 func search(s sheet, r *beagle.Result) {
 	s.heading(2, say("The search"))
 	// Sum up the search: how its versions ended, and what each cost.
@@ -376,6 +382,7 @@ func spent(c *beagle.Split) string {
 	return text
 }
 
+// models writes what the models cost, and each author's earnings.
 func models(s sheet, m *beagle.ModelSummary) {
 	if m == nil {
 		return

@@ -183,6 +183,7 @@ func refuseOthers(file string, node *yaml.Node, what string, names []string) err
 	return nil
 }
 
+// check returns a *beagle.UsageError with the line of a field whose value makes no sense.
 func (s *Service) check(file string, node *yaml.Node) error {
 	// An error names the line of the field.
 	bad := func(field, what, remedy string) error {

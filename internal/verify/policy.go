@@ -373,6 +373,7 @@ func initialiser(vs *ast.ValueSpec, i int) ast.Expr {
 	return nil
 }
 
+// plainError reports whether an expression makes an error of basic values and other errors alone.
 func plainError(c *code, e ast.Expr) bool {
 	switch e := ast.Unparen(e).(type) {
 	case nil:

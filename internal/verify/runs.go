@@ -272,6 +272,7 @@ func watchdogDiff(text string) *rt.Diff {
 // fatalBudget is the time to make a fatal input smaller: every try needs a process.
 const fatalBudget = 4 * time.Second
 
+// shrinkFatal makes the input smaller at which a process ended, and updates the difference.
 func (j *Job) shrinkFatal(ctx context.Context, d *rt.Diff, kind string) error {
 	v, err := rt.ParseValue(d.Args)
 	if err != nil {

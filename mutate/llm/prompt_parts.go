@@ -133,6 +133,7 @@ func GroupRules(t *beagle.Target) string {
 	return groupRules
 }
 
+// target describes the function to make faster; "" if its signature alone exceeds the limit.
 func (e *Briefing) target(limit int) string {
 	t := e.Target
 	if t == nil {

@@ -21,6 +21,7 @@ type complaint struct {
 	kind, code, param, message string
 }
 
+// readComplaint reads a provider's error in any of the usual forms.
 func readComplaint(body []byte) complaint {
 	var outer map[string]json.RawMessage
 	if json.Unmarshal(body, &outer) != nil {

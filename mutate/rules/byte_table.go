@@ -50,6 +50,7 @@ func findByteTables(p *mutate.Pass) []mutate.Site {
 	})
 }
 
+// findByteTests lists predicates on bytes that loops call, and chains of tests of a byte elsewhere.
 func findByteTests(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for _, d := range p.File.Decls {

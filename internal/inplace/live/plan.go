@@ -144,6 +144,7 @@ type reporter struct {
 
 var report reporter
 
+// add appends a line to the report. A report that cannot be written ends the process.
 func (r *reporter) add(l *Line) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -86,6 +86,7 @@ func Tick() {
 // stop is the baton that ends all processes.
 const stop = -1
 
+// begin opens the pipes to the other processes and deals the first turns.
 func (t *turner) begin() {
 	n := plan.Turns
 	if n == nil {
