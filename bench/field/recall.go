@@ -362,7 +362,7 @@ func (r *recall) print(w io.Writer) error {
 func (r *recall) save(path string) error {
 	head := fmt.Sprintf("# go run ./bench/field recall -write\n%d functions %d packages %d modules\n", r.functions,
 		r.packages, r.modules)
-	// Of some rules, keep the lines of the others.
+	// If only some rules were counted, keep the lines of the others.
 	counted, rules := map[string]string{}, r.rules
 	if r.names != "" {
 		old, err := os.ReadFile(path)

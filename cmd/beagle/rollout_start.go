@@ -233,7 +233,7 @@ func (l *flight) open(build string, complete func(rollout.Plan) rollout.Plan) er
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	// Else begin: the plan, completed by flags and by the shadow.
+	// Otherwise begin: the plan, completed by flags and by the shadow.
 	var p rollout.Plan
 	if l.plan != "" {
 		if p, err = readPlan(l.plan); err != nil {

@@ -44,7 +44,7 @@ const (
 	layoutShare, apartShare, pgoShare = 0.7, 0.15, 0.15
 	// Time that a candidate with large tables takes beyond the budget.
 	coldShare = 0.15
-	// Of a layout's time, what goes to inputs other than the training ones.
+	// Shares of a layout's time for inputs other than the training ones.
 	holdoutPart, freshPart = 0.2, 0.15
 )
 
@@ -306,7 +306,7 @@ func (m *confirmer) joint(ctx context.Context, im image, q *rt.Time) (*rt.TimeRe
 	if err != nil || alone != "" {
 		return nil, orError(err, "the original cannot be timed: "+alone+"; if a call takes long, record smaller inputs")
 	}
-	// Else try each candidate alone with the original. Those that die are out.
+	// Otherwise try each candidate alone with the original. Those that die are out.
 	guilty := false
 	var left []int
 	for _, t := range m.live() {

@@ -30,7 +30,7 @@ type Asked struct {
 }
 
 // Ask counts the calls for which the condition holds. Where a capture is alive already, it asks the
-// calls that the capture takes. Else it arms sites for the question alone. No value leaves a
+// calls that the capture takes. Otherwise it arms sites for the question alone. No value leaves a
 // process. Where a process is lost on the way, the answer is that of the others, beside the error.
 func (q *Question) Ask(ctx context.Context, clients []*Client) (*Asked, error) {
 	sum := &Asked{Condition: q.Text}

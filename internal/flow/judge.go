@@ -340,8 +340,8 @@ func steps(c beagle.Candidate) string {
 	return strings.Join(names, " + ")
 }
 
-// orderFinalists orders finalists by their least gain. Of those about as fast as the best, the one
-// that is easiest to read comes first. All were timed in the same layouts, which tells more about
+// orderFinalists orders finalists by their least gain. The one that is easiest to read comes first
+// among those about as fast as the best. All were timed in the same layouts, which tells more about
 // two finalists than their intervals do.
 func orderFinalists(list []finalist, fastest bool) {
 	inorder.By(list, func(a, b finalist) int {

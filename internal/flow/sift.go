@@ -228,7 +228,7 @@ func (jd *judge) makeVersion(ctx context.Context, steps []beagle.Step) (*evolve.
 	if err := Settle(jd.works.store, jd.works.run, b.Candidates); err != nil {
 		return nil, nil, err
 	}
-	// Of two with the same machine code, this one has fewer steps to read.
+	// A version with the same machine code counts: this one has fewer steps to read.
 	e := &b.Candidates[0]
 	log := []beagle.Attempt{e.attempt(0)}
 	if !e.Verdict.OK() && !jd.behaves(e.Verdict.Twin) {

@@ -224,7 +224,7 @@ func (t *Table) hotspot(c *cost) beagle.Hotspot {
 	low, high := wilson(h.Net, t.Effective)
 	h.NetLow, h.NetHigh = tidy(low), tidy(high)
 	// Enter the callees that matter.
-	for _, f := range dearest(c.callees, 5) {
+	for _, f := range costliest(c.callees, 5) {
 		if f.class != goRuntime && c.callees[f] >= c.net/20 {
 			h.Callees = append(h.Callees, f.key)
 		}
@@ -265,7 +265,7 @@ func (t *Table) dropped(c *cost) beagle.DroppedFunction {
 			d.Reason += "; the rest of what it takes is in callees that have their own entry"
 		}
 	}
-	for _, f := range dearest(c.carriers, 3) {
+	for _, f := range costliest(c.carriers, 3) {
 		d.CountsFor = append(d.CountsFor, beagle.CostShare{What: f.target, Share: tidy(c.carriers[f] / total)})
 	}
 	return d

@@ -74,8 +74,8 @@ var measures = map[Metric]struct {
 		value: func(c Counts) (float64, bool) { return ratio(min(c.GCNanos, c.CPUNanos), c.CPUNanos) }},
 }
 
-// leastAlloc is added to the bytes that a request allocates. Of a service that allocates next to
-// nothing the counter shows the bookkeeping of the process alone, whose ratio means nothing.
+// leastAlloc is added to the bytes that a request allocates. In a service that allocates next to
+// nothing, the counter shows only the process's bookkeeping, whose ratio means nothing.
 const leastAlloc = 16
 
 func ratio(a, b float64) (float64, bool) {

@@ -14,9 +14,9 @@ type Times struct {
 	Nanos float64 `json:"nanos"` // their time, summed
 }
 
-// The clock also runs while the kernel gives the processor to others. Of a function that takes 20
-// ns one timed call in 100,000 was preempted on a busy machine, and took as long as all others
-// together. So the time of a call counts up to a cap, which all arms of a block share:
+// The clock also runs while the kernel gives the processor to others. On a busy machine, one timed
+// call in 100,000 of a 20 ns function was preempted, and took as long as all others together. So
+// the time of a call counts up to a cap, which all arms of a block share:
 //
 //   - The cap is capFactor the time that capShare of the block's calls, of all arms, do not reach.
 //     To exchange two arms leaves it as it is, so that two copies of the original differ by chance

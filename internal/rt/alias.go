@@ -196,7 +196,7 @@ func (s *scanner) findRoots(roots []root) ([]root, error) {
 // all others.
 func rootOf(group []region) (root, error) {
 	// A region that is a part of its own comes before others, because the part has a number
-	// already. Else the type that holds the others is the outermost.
+	// already. Otherwise the type that holds the others is the outermost.
 	outer := group[0]
 	for _, r := range group[1:] {
 		if r.top > 0 || outer.top == 0 && holdsInside(r.c.typ, outer.c.typ) {

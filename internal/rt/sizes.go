@@ -160,7 +160,7 @@ func (z *sizer) fillAll(n, round int, p pattern) bool {
 	})
 }
 
-// makeCase makes a case unless it is too dear.
+// makeCase makes a case unless it is too expensive.
 func (z *sizer) makeCase(slot, n int, fill func()) bool {
 	// Long sequences are worth a look at the clock.
 	x := z.x

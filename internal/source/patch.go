@@ -341,7 +341,7 @@ func removal(text string, start, end int) syntax.Edit {
 		start--
 	}
 	end = skipLine(text, end)
-	// Of two blank lines around, one stays.
+	// One of two blank lines around it stays.
 	blankBefore := start == 0 || strings.HasSuffix(strings.ReplaceAll(text[:start], "\r", ""), "\n\n")
 	if after := skipLine(text, end); blankBefore && after > end && strings.TrimSpace(text[end:after]) == "" {
 		end = after

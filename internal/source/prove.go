@@ -254,7 +254,7 @@ func (v *prover) typed(e ast.Expr) span {
 	if !ok || b.Info()&types.IsInteger == 0 || b.Info()&types.IsUntyped != 0 {
 		return anything
 	}
-	// Of a type with 64 bits, one end is as far as the bound can say.
+	// Spans hold 63 bits, so one end of a 64-bit type is their limit.
 	bits := wordSize(t)
 	switch {
 	case b.Info()&types.IsUnsigned != 0 && bits < 64:

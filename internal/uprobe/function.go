@@ -338,8 +338,8 @@ func (b *Binary) values(d *declared, f *Function) error {
 	}
 }
 
-// Whole returns a *beagle.UsageError for a function with a parameter that can't be seen: of no call
-// can a record be made.
+// Whole returns a *beagle.UsageError for a function with a parameter that can't be seen: no call of
+// it can be recorded.
 func (f *Function) Whole() error {
 	for _, v := range f.Params {
 		if v.blind() {

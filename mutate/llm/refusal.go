@@ -125,7 +125,7 @@ func remedy(kind ErrorKind, m Model, c complaint) string {
 	case Malformed:
 		return fmt.Sprintf("Check that %s speaks the %s protocol.", m.URL, m.Provider)
 	}
-	// Of other refusals only the parameter is known that the server names.
+	// Other refusals show only the parameter that the server names.
 	if c.param != "" {
 		return fmt.Sprintf("The server refuses the parameter %s.", c.param)
 	}

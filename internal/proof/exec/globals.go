@@ -244,8 +244,8 @@ func refers(t types.Type, depth int) bool {
 		return true
 	}
 	switch u := t.Underlying().(type) {
-	// A basic type other than an unsafe pointer holds no memory. Of interfaces only errors are
-	// taken for values.
+	// A basic type other than an unsafe pointer holds no memory. The only interfaces taken for
+	// values are errors.
 	case *types.Basic:
 		return u.Kind() == types.UnsafePointer
 	case *types.Interface:

@@ -207,7 +207,7 @@ func (a *activation) field(v Value, i int) Value {
 func (a *activation) arrayPointer(s *state, in *ssa.SliceToArrayPointer) Value {
 	x, ok := a.value(s, in.X).(*Slice)
 	n := int(in.Type().Underlying().(*types.Pointer).Elem().Underlying().(*types.Array).Len())
-	// Of no elements the pointer may be nil or not, by whether the slice is.
+	// A pointer to an array without elements is nil if the slice is.
 	if !ok || x.Off != 0 && x.Len >= n || n == 0 {
 		giveUp("an array in the middle of a slice's memory")
 	}
@@ -478,7 +478,7 @@ func (a *activation) slice(s *state, in *ssa.Slice) (Value, []*state, bool) {
 		return p.Resize(a.term(s, v), 64, signedType(v.Type()))
 	}
 	low, high, end := at(in.Low, 0), at(in.High, view.Len), at(in.Max, most)
-	// 0 <= low <= high <= max <= capacity, as unsigned numbers. Else it panics.
+	// 0 <= low <= high <= max <= capacity, as unsigned numbers. Otherwise it panics.
 	in64 := func(x, y *term.Term) *term.Term { return p.Not(p.Ult(y, x)) } // x <= y
 	ok := p.All(in64(low, high), in64(high, end), in64(end, p.Const(64, uint64(most))))
 	a.require(s, ok, "slice")
