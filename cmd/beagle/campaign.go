@@ -230,8 +230,8 @@ func (o *campaignRun) take(kept *campaigns.Order) {
 	o.at, o.again, o.noBench, o.kept = kept.At, kept.Again, kept.NoBench, true
 }
 
-// settle joins the command line with beagle.yaml, and checks both. What a campaign began with holds
-// the file's settings already.
+// settle joins the command line with beagle.yaml, and checks both. The settings that a campaign
+// began with hold the file's already.
 func (o *campaignRun) settle(f *flagSet) error {
 	if !o.kept {
 		if err := o.takeFile(f, &o.models); err != nil {

@@ -27,8 +27,8 @@ func (o *captureFlags) target(ctx context.Context) (*source.Unit, error) {
 	return source.Load(ctx, source.Options{Dir: o.dir, Spec: o.rest[0], Tags: o.tags})
 }
 
-// capturePull takes the waiting calls of a capture that runs elsewhere. What the processes that
-// answer gave is written: it waits there no longer.
+// capturePull takes the waiting calls of a capture that runs elsewhere. It writes the calls of the
+// processes that answer, since these keep them no longer.
 func capturePull(ctx context.Context, o *captureFlags, clients []*capture.Client) (int, error) {
 	if o.out == "" && !o.json {
 		return exitUsage, &beagle.UsageError{What: "pull needs --out", Remedy: "name the file for the calls"}

@@ -93,13 +93,13 @@ type startFlags struct {
 	token, listen string
 	server        fleet.Server // whose workflow drives it; none: this process does
 
-	// What the plan and the ledger need to know.
+	// For the plan and the ledger.
 	id, service, config string
 	predicted           string
 	cores, slow         float64
 	noShadow            bool
 
-	// What each process does.
+	// Orders to each process.
 	unit   string
 	slice  time.Duration
 	orders wire.RolloutOrders

@@ -61,7 +61,7 @@ func (u *unit) resultOf(i int) []Result {
 		if p.ref.Kind != Invalid {
 			add(Result{Field: Whole, Ref: plain(p.ref)})
 		}
-		// Only new memory needs its contents told. What the caller has already, it knows itself.
+		// Only new memory needs its contents told. The caller knows the memory that it passed.
 		if p.ref.Kind == Fresh {
 			u.inside(j, Whole, add)
 			for _, k := range u.fields[j] {

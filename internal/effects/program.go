@@ -231,7 +231,7 @@ func (p *Program) leads(t types.Type) bool {
 // holdsRefs reports whether the memory behind a value of type t, or one field of that memory, holds
 // references.
 func (p *Program) holdsRefs(t types.Type, field int) bool {
-	// What a type leads to decides. Interfaces, functions and channels may lead to anything.
+	// The types that t leads to decide. Interfaces, functions and channels may lead to anything.
 	switch u := t.Underlying().(type) {
 	case *types.Slice:
 		return p.hasRefs(u.Elem())

@@ -35,8 +35,8 @@ type session struct {
 	mu sync.Mutex // held while another process's preparation is restored
 }
 
-// A setting is what the parts of a session share. They embed it, and none changes it. What it
-// points to is known in full once the session is prepared.
+// A setting is shared by the parts of a session. They embed it, and none changes it. Its pointers
+// are complete once the session is prepared.
 type setting struct {
 	spec  *Spec
 	watch Watcher

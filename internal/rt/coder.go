@@ -177,7 +177,7 @@ func sites(t reflect.Type) int {
 	n := 0
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice:
-		// What a slice leads to may lead further, to any number of regions.
+		// The elements of a slice may lead further, to any number of regions.
 		n = 1
 		if !flat(t.Elem()) {
 			n = 2

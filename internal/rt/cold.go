@@ -124,7 +124,7 @@ func (p *replayer[A, R]) inPlace(i int, mine, now, before *A, again bool) *Diff 
 // copyInto copies the content of src, which no other code has, into the memory behind dst, where
 // there is room.
 func copyInto(dst, src reflect.Value) {
-	// Whatever has no memory of its own is simply replaced.
+	// A value without memory of its own is replaced.
 	if special(dst.Type()) != nil || !leadsToMemory(dst.Type()) {
 		dst.Set(src)
 		return
@@ -141,7 +141,7 @@ func copyInto(dst, src reflect.Value) {
 		for k := range n {
 			copyInto(dst.Index(k), src.Index(k))
 		}
-	// What a pointer leads to is filled in place, and a map is emptied first.
+	// The value of a pointer is filled in place, and a map is emptied first.
 	case reflect.Pointer:
 		if dst.IsNil() || src.IsNil() || special(dst.Type().Elem()) != nil {
 			dst.Set(src)

@@ -307,7 +307,7 @@ func flatEqual(c *coder, p, q unsafe.Pointer) bool {
 		}
 		return true
 	}
-	// What is left is a number of one of four sizes.
+	// The rest are numbers of four sizes.
 	switch c.size {
 	case 8:
 		return *(*uint64)(p) == *(*uint64)(q)

@@ -25,8 +25,8 @@ func (v *Value) appendJSON(b []byte) []byte {
 	if v.Back != nil {
 		return v.sharedJSON(b)
 	}
-	// What JSON has is written as such. The rest keeps what a reader needs to make it again: the
-	// capacity, the dynamic type, or the name of a variable.
+	// Kinds that JSON has are written as such. The rest keeps what a reader needs to make it again:
+	// the capacity, the dynamic type, or the name of a variable.
 	switch v.Kind {
 	case KindNil:
 		return append(b, "null"...)

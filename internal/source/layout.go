@@ -213,7 +213,7 @@ func holdsValue(in types.Type, t *types.TypeName, behind bool) bool {
 					return true
 				}
 			}
-		// What lies behind a reference is apart from the value.
+		// Memory behind a reference is apart from the value.
 		case *types.Pointer:
 			return behind && holds(x.Elem())
 		case *types.Slice:

@@ -386,7 +386,7 @@ func (v *prover) notNil(e ast.Expr) bool {
 func (v *prover) present(e ast.Expr) bool {
 	switch x := ast.Unparen(e).(type) {
 	case *ast.CompositeLit, *ast.FuncLit:
-		// What is made here is there; a text becomes a list that is not nil, even when empty.
+		// A literal is never nil, and neither is a list made of a text, even an empty one.
 		return true
 	case *ast.UnaryExpr:
 		return x.Op == token.AND

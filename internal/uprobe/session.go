@@ -115,7 +115,7 @@ func newSession(b *Binary, q wire.Start, all []*Function, cost Cost) (*session, 
 		s.k.close()
 		return nil, err
 	}
-	// Try it out. What costs too much at once may still be affordable in turns.
+	// Try it out. A capture that costs too much at once may still be affordable in turns.
 	err = s.tryOut()
 	s.open()
 	if err != nil && !s.takeTurns(nil, turnMost) {

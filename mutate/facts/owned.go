@@ -215,8 +215,8 @@ func useOf(p *mutate.Pass, v *types.Var, id *ast.Ident) Use {
 		}
 		e, use = cut, Cuts
 	}
-	// Climb along the expressions that name the same memory, up to the code that takes it. What a
-	// call returns must go back to v: the rest of the code may not depend on where it lies.
+	// Climb along the expressions that name the same memory, up to the code that takes it. The
+	// result of a call must go back to v: the rest of the code may not depend on where it lies.
 	for called := false; ; {
 		switch up := p.Parent(e).(type) {
 		case *ast.SliceExpr:

@@ -186,7 +186,7 @@ func (w *watcher) follow(v ssa.Value) bool {
 // reads reports whether an instruction only reads what v leads to. An address or a part that leads
 // to memory is followed.
 func (w *watcher) reads(v ssa.Value, in ssa.Instruction) bool {
-	// A number that is read leads nowhere. What leads to memory must itself be followed.
+	// A number that is read leads nowhere. A value that leads to memory must be followed.
 	switch in := in.(type) {
 	case *ssa.UnOp:
 		return !refers(in.Type(), 0) || w.follow(in)

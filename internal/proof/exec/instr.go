@@ -171,7 +171,7 @@ func (a *activation) simple(s *state, in ssa.Value) Value {
 		return nil
 	case *ssa.MakeInterface:
 		return &Iface{Type: in.X.Type(), V: a.value(s, in.X)}
-	// What a closure captures is handed to its function when it is called.
+	// A call of a closure passes the captured values to its function.
 	case *ssa.MakeClosure:
 		f := &Func{Fn: in.Fn.(*ssa.Function)}
 		for _, b := range in.Bindings {
@@ -263,7 +263,7 @@ func (a *activation) unary(s *state, in *ssa.UnOp) Value {
 		if t := in.Type(); isEmpty(t) {
 			return a.m.zero(t)
 		}
-		// What was made unknown says why when it is read.
+		// Reading an unknown value gives up with its reason.
 		if ptr := a.pointer(s, in.X); ptr != nil {
 			v := a.m.load(s, ptr)
 			if x, ok := v.(Poison); ok {
@@ -499,7 +499,7 @@ func (a *activation) slice(s *state, in *ssa.Slice) (Value, []*state, bool) {
 	if str != nil {
 		return &Str{B: str.B[lo:hi]}, nil, true
 	}
-	// What append leaves behind the length is not known.
+	// The elements beyond the length are unknown after append.
 	if view.Grown && hi > view.Len {
 		giveUp("memory beyond the length of a slice that grew")
 	}

@@ -51,7 +51,7 @@ func (m *Machine) load(s *state, p *Ptr) Value {
 // the rest of the path.
 func (m *Machine) part(v Value, path []Step) Value {
 	for i, st := range path {
-		// What is no list of parts was made unknown, for a reason.
+		// A value without parts is unknown, and holds the reason.
 		a, ok := v.(*Agg)
 		if !ok {
 			giveUp("%s", why(v))
