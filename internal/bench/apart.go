@@ -39,7 +39,7 @@ func (m *confirmer) timeApart(ctx context.Context, im image, t *finalist, parts 
 	}
 	// A process that dies or is refused makes the candidate fail, unless the machine may be the
 	// cause.
-	replies, failure, err := m.lab.timeApart(ctx, im, qs)
+	replies, failure, err := m.rig.timeApart(ctx, im, qs)
 	if err != nil {
 		return err
 	}

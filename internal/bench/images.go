@@ -9,7 +9,7 @@ import (
 // the wanted number of them. Layouts without matching copies are drawn anew. The choice looks at
 // addresses only, never at times.
 func (m *confirmer) images(ctx context.Context, pgo string, of knowledge, wanted int) ([]image, error) {
-	first, failed, err := m.lab.build(ctx, pgo, m.layoutSeed())
+	first, failed, err := m.rig.build(ctx, pgo, m.layoutSeed())
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func (m *confirmer) linkMore(ctx context.Context, like image, n int) ([]image, e
 			if m.useful(im, m.timed()) {
 				images = append(images, im)
 			} else {
-				m.lab.discard(im)
+				m.rig.discard(im)
 			}
 		}
 	}
@@ -53,7 +53,7 @@ func (m *confirmer) relink(ctx context.Context, like image, n int) ([]image, err
 	for i := range seeds {
 		seeds[i] = m.layoutSeed()
 	}
-	return m.lab.relink(ctx, like, seeds)
+	return m.rig.relink(ctx, like, seeds)
 }
 
 // layoutSeed draws the seed of a layout. It is never 0, which would mean the linker's own order.
