@@ -359,7 +359,7 @@ func (o *campaignFlags) checkTogether() error {
 
 // begin plans a new campaign.
 func (o *campaignRun) begin(ctx context.Context, sources []string) error {
-	job, err := o.spots.job(sources, o.std)
+	job, err := o.spots.job("campaign", sources, o.std)
 	if err != nil {
 		return err
 	}

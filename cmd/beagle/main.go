@@ -257,7 +257,8 @@ func (f *flagSet) mistake(err error) error {
 		return bad
 	}
 	g, ok := f.Lookup(m[2]).Value.(flag.Getter)
-	if !ok {
+	if !ok { // the flag's own error says what is wrong with the value
+		bad.What = fmt.Sprintf("--%s: %s", m[2], bad.What[len(m[0]):])
 		return bad
 	}
 	wants := ""

@@ -166,15 +166,21 @@ func (o *judgeFlags) flags(f *flagSet) {
 		"judge: `file` that keeps the experiment; made from the plan when it is not there")
 }
 
-// rolloutVerbs are the verbs with the numbers of their arguments.
+// rolloutVerbs are the verbs with their arguments and the numbers of these.
 var rolloutVerbs = map[string]struct {
+	takes       string
 	least, most int
 	run         func(ctx context.Context, o *rolloutFlags) (int, error)
 }{
-	"shadow": {2, 2, rolloutShadow}, "patch": {2, 2, rolloutPatch}, "rehearse": {1, 1, rolloutRehearse},
-	"start": {1, 1, rolloutStart}, "status": {0, 1, rolloutStatus},
-	"stop": {1, 1, rolloutStop}, "judge": {1, 1000, rolloutJudge}, "template": {1, 1, rolloutTemplate},
-	"guardrails": {1, 100, rolloutGuardrails},
+	"shadow":     {"CANDIDATE.go PKG.F", 2, 2, rolloutShadow},
+	"patch":      {"CANDIDATE.go PKG.F", 2, 2, rolloutPatch},
+	"rehearse":   {"PKG.F", 1, 1, rolloutRehearse},
+	"start":      {"PKG.F", 1, 1, rolloutStart},
+	"status":     {"[ID]", 0, 1, rolloutStatus},
+	"stop":       {"ID", 1, 1, rolloutStop},
+	"judge":      {"BLOCKS...", 1, 1000, rolloutJudge},
+	"template":   {"argo, flagger, job or openfeature", 1, 1, rolloutTemplate},
+	"guardrails": {"SLO.yml...", 1, 100, rolloutGuardrails},
 }
 
 // runRollout checks the verb and its arguments, and runs it.
@@ -194,8 +200,10 @@ func runRollout(ctx context.Context, c *command, args []string, std stdio) (int,
 	}
 	o.verb, o.rest = rest[0], rest[1:]
 	if n := len(o.rest); n < verb.least || n > verb.most {
-		return exitUsage, &beagle.UsageError{What: fmt.Sprintf("rollout %s: %s given", o.verb, countOf(o.rest)),
-			Remedy: "'beagle rollout --help' shows examples"}
+		return exitUsage, &beagle.UsageError{
+			What:   fmt.Sprintf("rollout %s: %s given, it takes %s", o.verb, countOf(o.rest), verb.takes),
+			Remedy: "'beagle rollout --help' shows examples",
+		}
 	}
 	if o.id != "" && !plainName.MatchString(o.id) {
 		return exitUsage, &beagle.UsageError{What: fmt.Sprintf("--id %q is not a name", o.id),

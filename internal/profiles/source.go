@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -143,8 +144,12 @@ const maxFiles = 10_000
 func files(name string) ([]*hotspots.Profile, error) {
 	info, err := os.Stat(name)
 	if err != nil {
+		why := err
+		if e := (*fs.PathError)(nil); errors.As(err, &e) {
+			why = e.Err
+		}
 		return nil, &beagle.UsageError{
-			What:   err.Error(),
+			What:   fmt.Sprintf("%s: %v", name, why),
 			Remedy: "name a profile, a directory of profiles, or an address such as http://localhost:6060",
 		}
 	}

@@ -73,7 +73,7 @@ func (s *Store) Run(id string) (Run, error) {
 	case 0:
 		return Run{}, &beagle.UsageError{
 			What:   fmt.Sprintf("no run %q in %s", id, s.home),
-			Remedy: "`beagle runs` lists them",
+			Remedy: "'beagle runs' lists them",
 		}
 	case 1:
 		return found[0], nil

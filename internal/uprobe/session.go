@@ -141,7 +141,7 @@ func (s *session) choose(all []*Function, cost Cost) error {
 			}
 		}
 		if !found {
-			return fmt.Errorf("no site %q: `beagle capture status` lists them", name)
+			return fmt.Errorf("no site %q: 'beagle capture status' lists them", name)
 		}
 	}
 	if len(s.sites) >= maxSites {
