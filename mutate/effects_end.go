@@ -98,7 +98,7 @@ func (p *Pass) onlyStep(f *ast.ForStmt, v *types.Var) ast.Stmt {
 	return step
 }
 
-// stepKind says whether a statement adds to a number, takes something off it, or divides it.
+// stepKind reports whether a statement adds to a number, takes something off it, or divides it.
 func (p *Pass) stepKind(s ast.Stmt, v *types.Var) (up, down, shrinks bool) {
 	switch s := s.(type) {
 	case *ast.IncDecStmt:

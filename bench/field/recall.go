@@ -169,7 +169,7 @@ func loadSome(conf *packages.Config, pattern string, draw *rand.Rand, n int) ([]
 	return packages.Load(conf, names...)
 }
 
-// place says how to load packages of a module, and where it lies in the module cache.
+// place returns how to load packages of a module, and where it lies in the module cache.
 func (r *recall) place(ctx context.Context, m module) (*packages.Config, error) {
 	conf := &packages.Config{Context: ctx, Env: append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod", "CGO_ENABLED=0")}
 	if m.path == standard {

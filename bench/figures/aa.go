@@ -100,8 +100,8 @@ func aa(ctx context.Context, l *lab) (*section, error) {
 	return s, nil
 }
 
-// leaning says whether the judge favours the version that it calls the candidate, where there is no
-// difference.
+// leaning measures whether the judge favours the version that it calls the candidate, where there
+// is no difference.
 func (j *judged) leaning() string {
 	var logs []float64
 	faster := 0

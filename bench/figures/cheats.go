@@ -190,7 +190,7 @@ func (c *cheat) caughtBy() string {
 // beforeRunning are the checks that refuse a text before it runs.
 var beforeRunning = []string{"parse", "types", "scope", "policy", "compile"}
 
-// unexpected says what is wrong with a verdict, or returns "".
+// unexpected returns what is wrong with a verdict, or "".
 func (c *cheat) unexpected() string {
 	v := c.verdict
 	switch {

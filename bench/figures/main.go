@@ -140,7 +140,7 @@ func names(args []string) []string {
 	return out
 }
 
-// estimate says how long a run may take.
+// estimate returns how long a run may take.
 func estimate(chosen []figure, quick bool) string {
 	minutes := 0
 	for _, f := range chosen {

@@ -254,7 +254,7 @@ func (o *benchFlags) fit(ctx context.Context, plan *benchfile.Plan, p *progress)
 	return fit, nil
 }
 
-// compare says how alike a benchmark that exists is to production.
+// compare prints how alike a benchmark that exists is to production.
 func (o *benchFlags) compare(ctx context.Context, p *progress) (int, error) {
 	u, err := source.Load(ctx, source.Options{Dir: o.spec.Dir, Spec: o.spec.Target, Tags: o.spec.Tags})
 	if err != nil {

@@ -99,7 +99,7 @@ func (o *captureFlags) deliver(u *source.Unit, all []capture.Pulled, status int)
 	return status, nil
 }
 
-// printAgain says how near in time the same arguments come again, and whether calls overlap.
+// printAgain prints how near in time the same arguments come again, and whether calls overlap.
 func printAgain(w io.Writer, c *beagle.Corpus) {
 	for _, a := range c.Facets.Again {
 		if a.Low > 2*a.Chance {

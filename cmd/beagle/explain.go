@@ -195,7 +195,7 @@ func offMark(m *mutate.Mutator) string {
 	return ""
 }
 
-// recalled says how often a rule applies to public code.
+// recalled describes how often a rule applies to public code.
 func recalled(r rules.Recall) string {
 	least := ""
 	if r.AtLeast {

@@ -283,7 +283,7 @@ func (f *flagSet) mistake(err error) error {
 	return bad
 }
 
-// countOf says how many arguments there are, and which: a flag without its dashes is one, too.
+// countOf returns how many arguments there are, and which: a flag without its dashes is one, too.
 func countOf(args []string) string {
 	const most = 3
 	if len(args) == 0 || len(args) > most {

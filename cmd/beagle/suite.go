@@ -261,7 +261,7 @@ func printSuite(w io.Writer, r *suite.Report) {
 	}
 }
 
-// searchedWith says which rules took part, where the user chose them.
+// searchedWith names the rules that took part, where the user chose them.
 func searchedWith(names []string) string {
 	if len(names) == 0 {
 		return ""

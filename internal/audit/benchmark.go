@@ -185,7 +185,7 @@ func (x *benchmark) findLoops() []loop {
 	return out
 }
 
-// kind says what ends a loop with these parts, if that is the testing package.
+// kind returns what ends a loop with these parts, if that is the testing package.
 func (x *benchmark) kind(parts ...ast.Node) (kind loopKind, ok bool) {
 	for _, part := range parts {
 		if part == nil || part == ast.Stmt(nil) || part == ast.Expr(nil) {

@@ -35,7 +35,7 @@ const (
 	toldGroups  = 3        // of the differences
 )
 
-// CompareInputs says how a benchmark's inputs mislead, beside those that production was seen to
+// CompareInputs finds how a benchmark's inputs mislead, beside those that production was seen to
 // have. at is the benchmark's place.
 func CompareInputs(at Mistake, bench, production Inputs) (all []Mistake) {
 	found := func(rule, reason, remedy string) {

@@ -93,9 +93,9 @@ func (m *confirmer) enough(images []image, ts []*finalist, wanted int) bool {
 	return true
 }
 
-// possibleHalves says in which halves of 64 bytes both the original and the
-// candidate were ever seen to start. The compiler may fix a function's
-// alignment (hot ones, with a profile), and then there is no other to ask for.
+// possibleHalves returns in which halves of 64 bytes both the original and the candidate were ever
+// seen to start. The compiler may fix a function's alignment (hot ones, with a profile), and then
+// there is no other to ask for.
 func (m *confirmer) possibleHalves(images []image, t *finalist) (possible [2]bool) {
 	seen := func(h int, copies []int) bool {
 		return slices.ContainsFunc(images, func(im image) bool {

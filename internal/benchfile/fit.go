@@ -24,7 +24,7 @@ type Fitter struct {
 	Say        func(string)
 }
 
-// Compare says how alike the profile of a run is to production's.
+// Compare returns how alike the profile of a run is to production's.
 func (f *Fitter) Compare(run *hotspots.Subtree) *beagle.BenchmarkFit {
 	p := f.Production
 	out := &beagle.BenchmarkFit{Target: p.Target, Share: p.Share, Needed: f.Needed, Seconds: f.Seconds}
@@ -298,7 +298,7 @@ func (f *Fitter) Explain(fit *beagle.BenchmarkFit, run *hotspots.Subtree) {
 	fit.Warnings = append(fit.Warnings, tooFew(fit))
 }
 
-// inHalves says which shares a part has in the halves of production's profiles.
+// inHalves describes which shares a part has in the halves of production's profiles.
 func inHalves(halves []beagle.SimilarPart, name string) string {
 	i := slices.IndexFunc(halves, func(p beagle.SimilarPart) bool { return p.Name == name })
 	if i < 0 {
@@ -308,7 +308,7 @@ func inHalves(halves []beagle.SimilarPart, name string) string {
 		100*halves[i].Benchmark)
 }
 
-// tooFew tells how many samples would show the estimate.
+// tooFew describes how many samples would show the estimate.
 func tooFew(fit *beagle.BenchmarkFit) string {
 	have := fit.Callees.Samples
 	if fit.Enough == 0 {

@@ -186,7 +186,7 @@ func addBeside(all *beagle.Beside, one *wire.Beside) *beagle.Beside {
 	return all
 }
 
-// captureWay says in which way a process was captured, unless it is the usual one.
+// captureWay names the way in which a process was captured, unless it is the usual one.
 func captureWay(p wire.Process) string {
 	if p.Way == "" {
 		return ""
@@ -201,7 +201,7 @@ func prefixed(prefix, s string) string {
 	return prefix + s
 }
 
-// drops says which counters of a probe are not zero.
+// drops names the counters of a probe that are not zero.
 func drops(d wire.Dropped) string {
 	var all []string
 	for _, c := range []struct {

@@ -46,7 +46,7 @@ type setting struct {
 	ready *Prepared // the prepared state; the preparer writes it, and an evidence notes there what it observes
 }
 
-// load says how to load the target once more.
+// load returns how to load the target once more.
 func (of *setting) load() source.Options {
 	o := of.spec.Load()
 	o.Requirement = of.unit.Requirement

@@ -244,7 +244,7 @@ func (t *Table) hotspot(c *cost) beagle.Hotspot {
 	return h
 }
 
-// dropped says why a function has no entry.
+// dropped describes a function without an entry, with the reason.
 func (t *Table) dropped(c *cost) beagle.DroppedFunction {
 	total := t.ranking.m.total
 	d := beagle.DroppedFunction{

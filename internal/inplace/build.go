@@ -116,7 +116,7 @@ const alignment = 64
 // startTime bounds the start of a program without a test to run.
 const startTime = 10 * time.Second
 
-// start says why a program does not start; "" when it does.
+// start returns the reason why a program does not start, or "".
 func (p *programs) start(ctx context.Context, g *Program) (string, error) {
 	for i := range p.suites {
 		if g.paths[i] == "" {

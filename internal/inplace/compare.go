@@ -138,7 +138,7 @@ func (c *comparison) take(r *ran, s *suite, tests []string) {
 	c.kind, c.trouble = s.endedOtherwise(r, tests)
 }
 
-// endedOtherwise says how a run of these tests, or of benchmarks, ended otherwise than the
+// endedOtherwise describes how a run of these tests, or of benchmarks, ended otherwise than the
 // original's; "" when it did not.
 func (s *suite) endedOtherwise(r *ran, tests []string) (kind, why string) {
 	// Compare how each test ended.

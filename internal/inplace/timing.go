@@ -280,7 +280,7 @@ func (c *clock) slicesOf(ctx context.Context, t timing) (*sliceResult, error) {
 	return out, nil
 }
 
-// describeEnd says how a run ended that gave no result.
+// describeEnd describes how a run without a result ended.
 func describeEnd(r *ran) string {
 	switch {
 	case r.Ended == sandbox.Wall:

@@ -50,6 +50,7 @@ func TestFiles(t *testing.T) {
 		{"no name of a method", "a.go", "package a\n\n// Does.\nfunc (t) F() {}\n", []int{3}},
 		{"no name of a type in a group", "a.go", "package a\n\ntype (\n\t// Is.\n\tt int\n)\n", []int{4}},
 		{"no name of a variable", "a.go", "package a\n\n// Is.\nvar a = 1\n", []int{3}},
+		{"says why", "a.go", "package a\n\n// f says why.\nfunc f() string\n\n// A T says why.\ntype T int\n", []int{3}},
 		{"group", "a.go", "package a\n\n// Limits.\nconst (\n\ta = 1\n)\n", nil},
 		{"directive alone", "a.go", "package a\n\n//go:noinline\nfunc f() {}\n", nil},
 

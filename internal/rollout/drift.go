@@ -135,7 +135,7 @@ func (t *Track) drift(limit float64) Drift {
 	return d
 }
 
-// unsettled says why a metric drifts too slowly for any interval, or "".
+// unsettled returns why a metric drifts too slowly for any interval, or "".
 func (d Drift) unsettled(m Metric) string {
 	if d.Runs >= minRuns || d.Variance == 1 {
 		return ""

@@ -147,7 +147,7 @@ func (l Late) tooFewCalls(least int) string {
 		"not be among them", l.Candidate, least)
 }
 
-// Text says how many calls were capped, or nothing where none was timed by size.
+// Text describes how many calls were capped, or nothing where none was timed by size.
 func (l Late) Text() string {
 	if l.Timed == 0 {
 		return ""

@@ -263,7 +263,7 @@ func (c *checker[A, R]) describe(side int, kind string) string {
 	return "returns " + shown(&c.r[side])
 }
 
-// describeChanges tells which arguments a side changed otherwise than the other one.
+// describeChanges names the arguments that a side changed otherwise than the other one.
 func (c *checker[A, R]) describeChanges(side int) string {
 	var told [2][]string
 	for i := range told {

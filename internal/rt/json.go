@@ -175,8 +175,8 @@ func floatJSON(b []byte, k Kind, bits uint64) []byte {
 
 func ints(list []int) string { return strings.ReplaceAll(fmt.Sprint(list), " ", ",") }
 
-// errorJSON tells what an error wraps from the fields that it shows: they are a
-// struct behind the errors.
+// errorJSON separates what an error wraps from the fields that it shows: they are a struct behind
+// the errors.
 func (v *Value) errorJSON(b []byte) []byte {
 	b = fmt.Appendf(b, `{"$error":%s,"text":%s,"wraps":`, quote(v.Str), quote(v.Text))
 	wraps := v.Elems

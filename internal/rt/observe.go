@@ -267,7 +267,7 @@ func (o *observer[A, R]) wavers(i int, budget time.Duration) (last uint64, waver
 	return first, false
 }
 
-// tie tells which of the unstable records have few outcomes.
+// tie marks the unstable records that have few outcomes.
 func (o *observer[A, R]) tie() {
 	for i, index := range o.index {
 		if !slices.Contains(o.out.Unstable, index) {

@@ -32,7 +32,7 @@ const (
 	sureFor = 2.0 // standard errors from which on a part differs clearly
 )
 
-// Compare says how alike two shapes are. Shapes without time or samples are unlike in nothing
+// Compare returns how alike two shapes are. Shapes without time or samples are unlike in nothing
 // that could be seen: the interval is then 0 to 1.
 func Compare(production, benchmark Shape) beagle.Similarity {
 	p, q, names := shares(production, benchmark)

@@ -22,7 +22,7 @@ const (
 	around     = 32  // bytes on each side of where two long values differ
 )
 
-// inOneLine says how the candidate differs from the original:
+// inOneLine describes how the candidate differs from the original:
 //
 //	F("a\xe6") = "aa", want "a-a"
 func (e *Env) inOneLine(d *rt.Diff) string {

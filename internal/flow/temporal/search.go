@@ -67,7 +67,7 @@ func (b *localActivities) Draw(_ context.Context, d Draw) (Drawn, error) {
 	return b.drawn(p, d, draft, asked)
 }
 
-// drawn says how far a draft is. If models write, it also saves the draft, since their versions
+// drawn returns how far a draft is. If models write, it also saves the draft, since their versions
 // are paid for.
 func (b *localActivities) drawn(
 	p *position, d Draw, draft *flow.Draft, asked []evolve.Proposal,
@@ -321,8 +321,7 @@ func (b *localActivities) settle(t TellOrder, draft *flow.Draft) ([]flow.Evaluat
 	return all.Candidates, digest, err
 }
 
-// report says where the search stands, and saves it for a run that is started
-// again.
+// report returns where the search stands, and saves it for a run that is started again.
 func (b *localActivities) report(run string, p *position, t TellOrder) (Told, error) {
 	e := p.c.Event(&p.spec)
 	if t.Used != "" {

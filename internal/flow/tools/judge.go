@@ -225,7 +225,7 @@ func (j *judge) evaluation(id string) (*mcp.Evaluation, error) {
 
 func evaluationKey(id string) store.Key { return store.Key{Kind: "evaluation", Candidate: id} }
 
-// fingerprint tells whether a module's files changed: names, sizes and times.
+// fingerprint returns a hash of a module's files that changes with their names, sizes or times.
 func fingerprint(dir string) string {
 	var parts []any
 	filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

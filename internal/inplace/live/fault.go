@@ -131,7 +131,7 @@ func (c *Call) plan() []fault {
 	return out
 }
 
-// describe says what is made up.
+// describe names the made-up answer.
 func (c *Call) describe(x fault) string {
 	switch x.kind {
 	case none:

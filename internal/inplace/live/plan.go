@@ -110,7 +110,7 @@ func start() {
 	}
 }
 
-// Turn says which version a call runs: a version's number, or a negative word for
+// Turn returns the number of the version that a call runs, or a negative word for
 // [Counting] and [Comparing].
 func Turn() int {
 	if timing {

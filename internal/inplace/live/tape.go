@@ -162,7 +162,7 @@ func (t *Tape) rest() string {
 	return t.name(t.entries[t.at].method) + t.entries[t.at].args
 }
 
-// Broken says why a call with this tape cannot be compared; "" when it can.
+// Broken reports whether a call with this tape cannot be compared.
 func (c *Call) Broken() bool {
 	for _, t := range c.tapes {
 		if t.broken != "" {

@@ -92,7 +92,7 @@ func (v *variables) keep(sub *variables, heap []Value) {
 	}
 }
 
-// barred says why an object may not be read, or nothing.
+// barred returns the reason why an object may not be read, or "".
 func (v *variables) barred(id int) string {
 	if why := v.closed[id]; why != "" || v.starting {
 		return why
@@ -100,8 +100,8 @@ func (v *variables) barred(id int) string {
 	return v.bars[id]
 }
 
-// writtenElsewhere says where a package variable may change after the start of
-// the program, or nothing.
+// writtenElsewhere returns where a package variable may change after the start of the program, or
+// nothing.
 func (m *Machine) writtenElsewhere(g *ssa.Global) string {
 	t := g.Type().Underlying().(*types.Pointer).Elem()
 	// Other packages may write an exported variable of the program. Error variables are exempt, or

@@ -331,7 +331,7 @@ func (p *plan) findDrives() {
 	}
 }
 
-// direction says whether v is a register made larger or smaller.
+// direction returns whether v is a register made larger or smaller.
 func (p *plan) direction(v ssa.Value, from *ssa.Phi, depth int) int {
 	if depth == 0 {
 		return 0
