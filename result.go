@@ -4,8 +4,8 @@ package beagle
 type Outcome string
 
 const (
-	Improved      Outcome = "improved"
-	NoImprovement Outcome = "no-improvement"
+	Improved      Outcome = "improved"       // the run has a patch
+	NoImprovement Outcome = "no-improvement" // no candidate was faster beyond doubt
 )
 
 // A Result holds the findings of a run: the object that --json prints, with everything that the

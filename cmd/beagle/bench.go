@@ -300,6 +300,7 @@ func fitted(fit *beagle.BenchmarkFit) int {
 	return exitOK
 }
 
+// targetRef returns the target as results name it.
 func targetRef(u *source.Unit) beagle.TargetRef {
 	t := &u.Target
 	return beagle.TargetRef{Spec: t.Spec(), ID: t.ID(), Module: t.Module, Signature: t.Signature, Dir: t.Dir,

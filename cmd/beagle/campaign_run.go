@@ -53,6 +53,7 @@ func (o *campaignRun) work() campaigns.Work {
 	return w
 }
 
+// order returns the flags that a campaign keeps for --resume.
 func (o *campaignRun) order() campaigns.Order {
 	return campaigns.Order{Spec: o.spec, Evidence: o.evidence, Inputs: o.inputs, Files: o.files, At: o.at,
 		Again: o.again, NoBench: o.noBench}

@@ -54,6 +54,7 @@ func describeSite(s wire.Site) string {
 	return text
 }
 
+// printSiteCounts prints how many calls of an armed site were taken and recorded.
 func printSiteCounts(w io.Writer, s wire.Site) {
 	if !s.Armed || s.Counts == nil {
 		return

@@ -143,6 +143,7 @@ func printTable(p painter, t *hotspots.Table) {
 	}
 }
 
+// place returns a hot spot's file and line, and the time of a call, where they are known.
 func place(h beagle.Hotspot) string {
 	out := ""
 	if h.File != "" {
@@ -222,6 +223,7 @@ func printWhy(w io.Writer, t *hotspots.Table, name string, asJSON bool) (int, er
 	return exitOK, nil
 }
 
+// percent spells a share in percent, with more digits for small ones.
 func percent(share float64) string {
 	switch v := 100 * share; {
 	case v != 0 && math.Abs(v) < 0.1:

@@ -188,6 +188,7 @@ func (b *lessonLibrary) find(name string, proposedOnly bool) (*llm.Lesson, error
 	return &all[i], nil
 }
 
+// show prints a lesson.
 func (b *lessonLibrary) show(std stdio, name string, asJSON bool) error {
 	l, err := b.find(name, false)
 	switch {
@@ -253,6 +254,7 @@ func (b *lessonLibrary) keep(std stdio, name string) error {
 	return nil
 }
 
+// drop removes a lesson.
 func (b *lessonLibrary) drop(std stdio, name string) error {
 	l, err := b.find(name, true)
 	if err != nil {

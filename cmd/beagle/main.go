@@ -143,6 +143,7 @@ func finish(std stdio, c *command, args []string, ctx context.Context) int {
 	return max(status, exitNo)
 }
 
+// printUsage prints all commands.
 func printUsage(w io.Writer) {
 	fmt.Fprint(w, `Beagle makes a Go function faster and checks that it still does the same.
 

@@ -114,6 +114,7 @@ type judgeFlags struct {
 	state string
 }
 
+// flags declares the flags of all verbs.
 func (o *rolloutFlags) flags(f *flagSet) {
 	f.StringVar(&o.plan, "plan", "", "start, judge: `file` with the plan, as JSON (docs/rollout.md)")
 	f.StringVar(&o.dir, "C", ".", "shadow, patch, start: `directory` of the module")
@@ -124,6 +125,7 @@ func (o *rolloutFlags) flags(f *flagSet) {
 	o.judgeFlags.flags(f)
 }
 
+// flags declares the flags of beagle rollout shadow.
 func (o *shadowFlags) flags(f *flagSet) {
 	f.StringVar(&o.corpus, "corpus", "", "shadow: `file` of captured calls, as 'beagle capture' writes it")
 }
@@ -154,6 +156,7 @@ func (o *startFlags) flags(f *flagSet) {
 	f.Float64Var(&o.orders.TTL, "ttl", 86400, "start: seconds until a process ends the rollout by itself")
 }
 
+// flags declares the flags of beagle rollout rehearse.
 func (o *rehearseFlags) flags(f *flagSet) {
 	f.StringVar(&o.program, "run", "", "rehearse: `command` that runs the service, built with both versions")
 	f.StringVar(&o.load, "load", "",
@@ -161,6 +164,7 @@ func (o *rehearseFlags) flags(f *flagSet) {
 	f.DurationVar(&o.lasts, "for", time.Minute, "rehearse: length of the rehearsal")
 }
 
+// flags declares the flags of beagle rollout judge.
 func (o *judgeFlags) flags(f *flagSet) {
 	f.StringVar(&o.state, "state", "",
 		"judge: `file` that keeps the experiment; made from the plan when it is not there")

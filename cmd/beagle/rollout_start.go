@@ -385,6 +385,7 @@ func (l *flight) serve(look pilot.Source) (stop func(), err error) {
 	return func() { server.Close() }, nil
 }
 
+// print prints a report, and what the user does next.
 func (l *flight) print(r *pilot.Report) error {
 	if l.asJSON {
 		return printJSON(l.std.out, r)

@@ -272,6 +272,7 @@ func runCancel(ctx context.Context, c *command, args []string, std stdio) (int, 
 	return exitOK, nil
 }
 
+// printJSON prints a value as indented JSON.
 func printJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")

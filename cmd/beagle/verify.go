@@ -199,6 +199,7 @@ func readVersions(args []string) (out []local.SourceFile, several bool, err erro
 	return out, several || len(args) > 1, nil
 }
 
+// goFiles lists the Go files of a directory, tests aside.
 func goFiles(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

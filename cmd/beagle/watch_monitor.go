@@ -249,6 +249,7 @@ func (w *watcher) turnFile() string {
 	return filepath.Join(w.store.Dir(), "watch", w.name, "turn.json")
 }
 
+// keepTurn saves the service's turn for its next look.
 func (w *watcher) keepTurn(t watch.Turn) error {
 	text, err := json.Marshal(t)
 	if err != nil {

@@ -42,6 +42,7 @@ func Compile(text string, site wire.Site) (*wire.Program, error) {
 	return c.prog, nil
 }
 
+// questionError returns a *beagle.UsageError that lists the names and functions of a condition.
 func questionError(text string, site wire.Site, why string) error {
 	var names, calls []string
 	for _, p := range slices.Concat(site.Params, site.Results) {
@@ -55,12 +56,14 @@ func questionError(text string, site wire.Site, why string) error {
 			"fields and indexes.", site.Name, strings.Join(names, ", "), strings.Join(calls, ", "))}
 }
 
+// An instruction is an opcode with its operand.
 type instruction struct {
 	code    byte
 	operand bool
 	n       int64
 }
 
+// A compiler makes a program of a condition. err is the first fault.
 type compiler struct {
 	site wire.Site
 	prog *wire.Program
@@ -75,6 +78,7 @@ type typed struct {
 	t    *wire.Type // of memory, and of what was read from it
 }
 
+// describe names the type for messages.
 func (t typed) describe() string {
 	if t.t != nil {
 		return t.t.Type
@@ -82,6 +86,7 @@ func (t typed) describe() string {
 	return t.kind
 }
 
+// fail keeps the first fault, and returns a type with which the compiler goes on.
 func (c *compiler) fail(format string, args ...any) typed {
 	if c.err == "" {
 		c.err = fmt.Sprintf(format, args...)
@@ -198,6 +203,7 @@ func stackType(t *wire.Type) typed {
 	return typed{"memory", t}
 }
 
+// selector compiles a field, of a struct or of a pointer to one.
 func (c *compiler) selector(x *ast.SelectorExpr) typed {
 	t := c.expr(x.X)
 	if t.t != nil && t.t.Kind == "ptr" {
@@ -217,6 +223,7 @@ func (c *compiler) selector(x *ast.SelectorExpr) typed {
 	return stackType(&t.t.Fields[i])
 }
 
+// deref compiles the load of a pointer on the stack.
 func (c *compiler) deref(t typed) typed {
 	if t.t == nil || t.t.Kind != "ptr" || t.t.Elem == nil {
 		return c.fail("%s is not a pointer", t.describe())
@@ -225,6 +232,7 @@ func (c *compiler) deref(t typed) typed {
 	return stackType(t.t.Elem)
 }
 
+// index compiles an element of a list or a text.
 func (c *compiler) index(x *ast.IndexExpr) typed {
 	t := c.expr(x.X)
 	if at := c.expr(x.Index); at.kind != "int" {
@@ -240,6 +248,7 @@ func (c *compiler) index(x *ast.IndexExpr) typed {
 	return c.fail("%s has no elements that a condition can read", t.describe())
 }
 
+// unary compiles an operator with one operand.
 func (c *compiler) unary(x *ast.UnaryExpr) typed {
 	t := c.expr(x.X)
 	switch {

@@ -36,6 +36,7 @@ func (c *compiler) binary(x *ast.BinaryExpr) typed {
 }
 
 // logic evaluates the right side only where it decides.
+// logic compiles && and ||.
 func (c *compiler) logic(x *ast.BinaryExpr) typed {
 	a := c.expr(x.X)
 	at := len(c.code)
@@ -77,11 +78,13 @@ func (c *compiler) equal(x *ast.BinaryExpr) typed {
 	return typed{kind: "bool"}
 }
 
+// comparable reports whether == can compare two values.
 func comparable(a, b typed) bool {
 	number := func(t typed) bool { return t.kind == "int" || t.kind == "float" }
 	return number(a) && number(b) || a.kind == b.kind && (a.kind == "text" || a.kind == "bool")
 }
 
+// less compiles x < y, or x <= y with orEqual.
 func (c *compiler) less(x, y ast.Expr, orEqual bool) typed {
 	a, b := c.expr(x), c.expr(y)
 	if !comparable(a, b) || a.kind == "bool" {
@@ -126,6 +129,7 @@ func (c *compiler) call(x *ast.CallExpr) typed {
 	return typed{kind: "bool"}
 }
 
+// isText reports whether a value is a string or a slice of bytes.
 func isText(t typed) bool {
 	return t.kind == "text" || t.t != nil && t.t.Kind == "slice" && t.t.Elem != nil && t.t.Elem.Kind == "uint8"
 }
@@ -139,6 +143,7 @@ func isList(t typed) bool {
 	return e.kind == "int" || e.kind == "float" || e.kind == "text"
 }
 
+// size compiles len or cap.
 func (c *compiler) size(name string, x *ast.CallExpr) typed {
 	if len(x.Args) != 1 {
 		return c.fail("%s takes one argument", name)

@@ -194,6 +194,7 @@ func captureWay(p wire.Process) string {
 	return " through " + p.Way + "s"
 }
 
+// prefixed returns s after a prefix, or "" for an empty s.
 func prefixed(prefix, s string) string {
 	if s == "" {
 		return ""

@@ -78,6 +78,7 @@ func (e *edited) arguments(f *function) (all []part, err error) {
 	return all, nil
 }
 
+// resultsOf returns the results of a function, one part for each value.
 func resultsOf(d *ast.FuncDecl) (all []part, err error) {
 	if d.Type.Results == nil {
 		return nil, nil
@@ -227,6 +228,7 @@ func quoteOr(name, other string) string {
 	return fmt.Sprintf("%q", name)
 }
 
+// fieldsOf spells parts as the fields of a struct, named by a prefix and a number.
 func fieldsOf(prefix string, parts []part) string {
 	var b strings.Builder
 	for i, p := range parts {
@@ -235,6 +237,7 @@ func fieldsOf(prefix string, parts []part) string {
 	return b.String()
 }
 
+// paramsOf spells parts as parameters, named by a prefix and a number.
 func paramsOf(prefix string, parts []part) string {
 	var all []string
 	for i, p := range parts {
@@ -243,6 +246,7 @@ func paramsOf(prefix string, parts []part) string {
 	return strings.Join(all, ", ")
 }
 
+// listOf lists n names of a prefix and a number.
 func listOf(prefix string, n int) string {
 	var all []string
 	for i := range n {

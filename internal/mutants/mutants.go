@@ -109,6 +109,7 @@ type maker struct {
 	out   []Mutant
 }
 
+// offsets returns where a node begins and ends in the source.
 func (m *maker) offsets(n ast.Node) (start, end int) {
 	return m.fset.Position(n.Pos()).Offset, m.fset.Position(n.End()).Offset
 }
@@ -130,6 +131,7 @@ func (m *maker) token(pos token.Pos, was, is token.Token) {
 	m.replaceRange(start, start+len(was.String()), is.String())
 }
 
+// replaceRange adds the mutant with another text in a range, if it parses and is new.
 func (m *maker) replaceRange(start, end int, is string) {
 	text, err := format.Source([]byte(m.src[:start] + is + m.src[end:]))
 	if err != nil || m.seen[string(text)] {

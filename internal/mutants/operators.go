@@ -31,24 +31,28 @@ func isRelation(t token.Token) bool {
 
 func isLogic(t token.Token) bool { return t == token.LAND || t == token.LOR }
 
+// swap proposes the tokens that swaps has for an operator.
 func (m *maker) swap(pos token.Pos, was token.Token) {
 	for _, is := range swaps[was] {
 		m.token(pos, was, is)
 	}
 }
 
+// relation replaces comparisons by others.
 func relation(m *maker, n ast.Node) {
 	if b, ok := n.(*ast.BinaryExpr); ok && isRelation(b.Op) {
 		m.swap(b.OpPos, b.Op)
 	}
 }
 
+// arithmetic replaces operators on numbers by others.
 func arithmetic(m *maker, n ast.Node) {
 	if b, ok := n.(*ast.BinaryExpr); ok && !isRelation(b.Op) && !isLogic(b.Op) {
 		m.swap(b.OpPos, b.Op)
 	}
 }
 
+// logic exchanges the operators "and" and "or", and leaves an operand out.
 func logic(m *maker, n ast.Node) {
 	if b, ok := n.(*ast.BinaryExpr); ok && isLogic(b.Op) {
 		m.swap(b.OpPos, b.Op)
@@ -57,6 +61,7 @@ func logic(m *maker, n ast.Node) {
 	}
 }
 
+// negation negates conditions, and leaves negations out.
 func negation(m *maker, n ast.Node) {
 	switch n := n.(type) {
 	case *ast.IfStmt:
@@ -101,6 +106,7 @@ func text(m *maker, n ast.Node) {
 	}
 }
 
+// truth exchanges true and false.
 func truth(m *maker, n ast.Node) {
 	if id, ok := n.(*ast.Ident); ok {
 		switch id.Name {
@@ -112,6 +118,7 @@ func truth(m *maker, n ast.Node) {
 	}
 }
 
+// assignment replaces operators of assignments by others.
 func assignment(m *maker, n ast.Node) {
 	switch n := n.(type) {
 	case *ast.AssignStmt:
@@ -143,6 +150,7 @@ func leftOut(m *maker, n ast.Node) {
 	}
 }
 
+// droppedCase leaves out a case, or one of its values.
 func droppedCase(m *maker, n ast.Node) {
 	if c, ok := n.(*ast.CaseClause); ok {
 		m.instead(c, "")
@@ -156,6 +164,7 @@ func droppedCase(m *maker, n ast.Node) {
 	}
 }
 
+// droppedElse leaves out an else.
 func droppedElse(m *maker, n ast.Node) {
 	if s, ok := n.(*ast.IfStmt); ok && s.Else != nil {
 		_, start := m.offsets(s.Body)

@@ -163,6 +163,7 @@ func files(name string) ([]*hotspots.Profile, error) {
 	return directory(name)
 }
 
+// file reads a profile from a file.
 func file(name string) (*hotspots.Profile, error) {
 	info, err := os.Stat(name)
 	if err == nil && !info.Mode().IsRegular() {
@@ -181,6 +182,7 @@ func file(name string) (*hotspots.Profile, error) {
 	return hotspots.Parse(name, data)
 }
 
+// profileName reports whether a file is a profile by its name.
 func profileName(name string) bool {
 	for _, end := range []string{".pprof", ".prof", ".pb.gz", ".pb", ".profile"} {
 		if strings.HasSuffix(name, end) {

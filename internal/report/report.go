@@ -142,6 +142,7 @@ func measurement(s sheet, r *beagle.Result) {
 	layouts(s, m.Layouts)
 }
 
+// layouts writes the ratio in each link layout.
 func layouts(s sheet, list []beagle.Layout) {
 	var points strings.Builder
 	var rows [][]cell
@@ -154,12 +155,14 @@ func layouts(s sheet, list []beagle.Layout) {
 	s.fold("Each link layout", columns(">seed", ">entry mod 64: original, new", "times as fast"), rows)
 }
 
+// attempts writes the plot of all attempts.
 func attempts(s sheet, list []beagle.Attempt) {
 	if len(list) > 0 {
 		s.plot("Speed over candidates", plot(list))
 	}
 }
 
+// profile writes the lines on which the original spends its time.
 func profile(s sheet, lines []beagle.LineShare) {
 	if len(lines) == 0 {
 		return
@@ -197,6 +200,7 @@ func lineage(s sheet, steps []beagle.LineageStep) {
 	s.list(true, whys...)
 }
 
+// advice writes the changes that only a person can make.
 func advice(s sheet, list []beagle.Advice) {
 	if len(list) == 0 {
 		return
@@ -210,6 +214,7 @@ func advice(s sheet, list []beagle.Advice) {
 	s.list(false, items...)
 }
 
+// change writes the patch with its requirements and its tests.
 func change(s sheet, r *beagle.Result) {
 	if r.Patch == "" {
 		return
@@ -299,6 +304,7 @@ func inputs(s sheet, r *beagle.Result) {
 	}
 }
 
+// facets returns a table row for each parameter.
 func facets(params []beagle.ParamFacet) [][]cell {
 	var rows [][]cell
 	for _, p := range params {
@@ -418,6 +424,7 @@ func models(s sheet, m *beagle.ModelSummary) {
 		"tenth of what they added to their parents'."))
 }
 
+// judge writes how often the judge of speed errs.
 func judge(s sheet, rates *beagle.ErrorRates) {
 	s.heading(2, say("How often this judge errs"))
 	if rates == nil {
@@ -433,6 +440,7 @@ func judge(s sheet, rates *beagle.ErrorRates) {
 	s.para(say("%s", RatesWhere(rates)))
 }
 
+// replay writes the machine, and the command that makes the result again.
 func replay(s sheet, r *beagle.Result) {
 	m := r.Machine
 	s.para(say("%s, %d cores, %s/%s, %s.", m.CPU, m.Cores, m.OS, m.Arch, m.Go))

@@ -21,11 +21,11 @@ import (
 type State string
 
 const (
-	Running  State = "running" // or its process was killed: see Store.Lock
-	Stopped  State = "stopped" // by the user; can be resumed
-	Done     State = "done"
-	Canceled State = "canceled"
-	Failed   State = "failed" // the machinery did; can be resumed
+	Running  State = "running"  // or its process was killed: see Store.Lock
+	Stopped  State = "stopped"  // by the user; can be resumed
+	Done     State = "done"     // it has a result
+	Canceled State = "canceled" // by 'beagle cancel'
+	Failed   State = "failed"   // the machinery did; can be resumed
 )
 
 // NewID returns an ID for a new run.
