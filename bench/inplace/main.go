@@ -87,7 +87,7 @@ func run(ctx context.Context) error {
 		if ctx.Err() != nil || time.Since(begun) > o.all {
 			return ctx.Err()
 		}
-		r, err := one(ctx, &o, f[0], f[1])
+		r, err := compareOne(ctx, &o, f[0], f[1])
 		if err != nil {
 			return err
 		}
@@ -114,9 +114,9 @@ func read(path string) (list [][2]string, err error) {
 	return list, s.Err()
 }
 
-// one takes one function. The row holds faults that the user could mend; an error means that the
-// machinery failed.
-func one(ctx context.Context, o *options, module, function string) (*row, error) {
+// compareOne takes one function. The row holds faults that the user could mend; an error means that
+// the machinery failed.
+func compareOne(ctx context.Context, o *options, module, function string) (*row, error) {
 	start := time.Now()
 	r := &row{Module: module, Function: function, By: map[string]int{}}
 	defer func() { r.Seconds = time.Since(start).Seconds() }()

@@ -75,7 +75,8 @@ func changes(ctx context.Context, o options) error {
 			n := len(p.searches[i])
 			count(cells[p.event]["otava, "+w.name], p.searches[i], theirs[:n], w.season, p.event)
 			theirs = theirs[n:]
-			count(cells[p.event]["E-divisive of Beagle, "+w.name], p.searches[i], own(p.searches[i]), w.season, p.event)
+			own := ownChanges(p.searches[i])
+			count(cells[p.event]["E-divisive of Beagle, "+w.name], p.searches[i], own, w.season, p.event)
 		}
 	}
 	show(o, cells)
@@ -95,8 +96,8 @@ func watched(event simulate.Event, seed uint64, t *tally) error {
 	return nil
 }
 
-// own returns the change points that Beagle finds.
-func own(searches []search) (all [][]int) {
+// ownChanges returns the change points that Beagle finds.
+func ownChanges(searches []search) (all [][]int) {
 	for _, s := range searches {
 		var at []int
 		for _, c := range watch.ChangePoints(s.Series, watch.Options{Window: s.Window, P: s.P, LeastStep: s.Least}) {

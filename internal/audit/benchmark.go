@@ -47,15 +47,15 @@ func benchmarksOf(p *packages.Package) []*benchmark {
 		}
 		for _, d := range f.Decls {
 			if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil {
-				out = append(out, within(p, fn)...)
+				out = append(out, benchmarksIn(p, fn)...)
 			}
 		}
 	}
 	return out
 }
 
-// within returns a declared function, if it is a benchmark, and those in it.
-func within(p *packages.Package, fn *ast.FuncDecl) []*benchmark {
+// benchmarksIn returns a declared function, if it is a benchmark, and those in it.
+func benchmarksIn(p *packages.Package, fn *ast.FuncDecl) []*benchmark {
 	var out []*benchmark
 	add := func(t *ast.FuncType, body *ast.BlockStmt) *benchmark {
 		b, ok := parameter(p.TypesInfo, t)

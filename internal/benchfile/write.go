@@ -232,7 +232,7 @@ func (p *Plan) writeBenchmark(b *strings.Builder) {
 	t := &p.Unit.Target
 	comment(b, fmt.Sprintf("Benchmark%sReplay calls %s as it was recorded: %s distinct inputs of %s recorded calls%s. "+
 		"beagle bench wrote it. It needs the standard library alone: keep it, change it.%s", p.name(), t.Name,
-		count(p.Inputs()), count(int(p.Corpus.Calls)), p.from(), p.noted()))
+		count(p.Inputs()), count(int(p.Corpus.Calls)), p.origins(), p.noted()))
 	kept := ""
 	if p.Near {
 		kept = p.keptNear()
@@ -251,7 +251,7 @@ func (p *Plan) noted() string {
 	return text
 }
 
-func (p *Plan) from() string {
+func (p *Plan) origins() string {
 	if len(p.Corpus.Sources) == 0 {
 		return ""
 	}

@@ -88,7 +88,7 @@ func (p *Program) Analyse(fns []*ssa.Function) {
 		f := p.stale[0]
 		p.stale = p.stale[1:]
 		delete(p.waiting, f)
-		p.again(f)
+		p.reanalyse(f)
 	}
 }
 
@@ -102,8 +102,8 @@ func (p *Program) took(n int) {
 	}
 }
 
-// again analyses a function anew. If its summary changed, its callers are analysed again too.
-func (p *Program) again(f *ssa.Function) {
+// reanalyse analyses a function anew. If its summary changed, its callers are analysed again too.
+func (p *Program) reanalyse(f *ssa.Function) {
 	// The unit asks for other functions while it is solved; the current one is what they are noted
 	// for.
 	was := p.current
@@ -150,7 +150,7 @@ func (p *Program) Of(f *ssa.Function) *Summary {
 	// nothing is added.
 	p.done[f] = new(Summary)
 	p.called(f)
-	p.again(f)
+	p.reanalyse(f)
 	return p.done[f]
 }
 

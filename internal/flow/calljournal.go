@@ -386,7 +386,7 @@ func (b *callJournal) ask(ctx context.Context, asker llm.Asker, c call) (llm.Rep
 // send sends a request and journals its outcome, unless the outcome is unknown.
 func (b *callJournal) send(ctx context.Context, asker llm.Asker, c call, q llm.Request) (llm.Reply, error) {
 	asked := q
-	asked.Once = b.once(c.ID)
+	asked.Once = b.idempotencyKey(c.ID)
 	asked.Retry = func(t llm.Tried) error {
 		return b.write(call{ID: c.ID, Proposal: c.Proposal, Round: c.Round, Parent: c.Parent, Retried: &t})
 	}
@@ -413,9 +413,10 @@ func (b *callJournal) send(ctx context.Context, asker llm.Asker, c call, q llm.R
 	return llm.Reply{}, err
 }
 
-// once returns the idempotency key of a request. An answer that may be lost keeps its key. A
-// refusal gets a new one, since a server may keep a refusal and repeat it after the user has paid.
-func (b *callJournal) once(id string) string {
+// idempotencyKey returns the idempotency key of a request. An answer that may be lost keeps its
+// key. A refusal gets a new one, since a server may keep a refusal and repeat it after the user has
+// paid.
+func (b *callJournal) idempotencyKey(id string) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if n := b.refused[id]; n > 0 {

@@ -56,10 +56,10 @@ func (t *Table) Below(name string) (*Subtree, error) {
 			Remedy: "check the version out that was profiled, or profile this one: lines cannot be compared",
 		}
 	}
-	return t.below(at), nil
+	return t.subtree(at), nil
 }
 
-func (t *Table) below(at *cost) *Subtree {
+func (t *Table) subtree(at *cost) *Subtree {
 	s := &Subtree{
 		Target: cmp.Or(at.fn.target, at.fn.key), Share: at.cum / t.ranking.m.total,
 		Callees: map[string]float64{}, Lines: map[string]float64{}, Symbols: at.fn.symbols,

@@ -153,7 +153,7 @@ func (s *Server) Calls() []Call {
 type protocol interface {
 	name() string
 	read(body map[string]json.RawMessage, c *Call) error
-	whole(c *Call, r *Reply, u usage) any
+	answer(c *Call, r *Reply, u usage) any
 	begin(c *Call, u usage) []event
 	piece(c *Call, text string) event
 	end(c *Call, r *Reply, u usage) []event

@@ -134,7 +134,7 @@ func TestFewProcesses(t *testing.T) {
 				x := effects[n%pods] + 0.14*rng.NormFloat64()
 				tr.Pods[names[n%pods]].Effect.add(x)
 				tr.Moments.add(x)
-				if n >= 200 && n%50 == 0 && e.elsewhere(tr, FunctionTime).High < 0 {
+				if n >= 200 && n%50 == 0 && e.gainInterval(tr, FunctionTime).High < 0 {
 					better++
 					break
 				}

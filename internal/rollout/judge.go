@@ -12,9 +12,9 @@ func (e *Experiment) interval(t *Track, m Metric) Interval {
 	return t.interval(m, e.tuning(), e.Plan.Alpha, times)
 }
 
-// elsewhere returns the interval that a gain must have: as wide as processes ask in any case. A
+// gainInterval returns the interval that a gain must have: as wide as processes ask in any case. A
 // reason that only holds a version back need not hold for other processes.
-func (e *Experiment) elsewhere(t *Track, m Metric) Interval {
+func (e *Experiment) gainInterval(t *Track, m Metric) Interval {
 	_, times, _ := e.widened(t, m, true)
 	return t.interval(m, e.tuning(), e.Plan.Alpha, times)
 }
@@ -144,7 +144,7 @@ func (e *Experiment) better(m Metric) string {
 			return fmt.Sprintf("%s has too few blocks against the %s", m, with.name)
 		}
 		least := e.Plan.leastGain(m)
-		if i := e.elsewhere(t, m); i.High >= -least {
+		if i := e.gainInterval(t, m); i.High >= -least {
 			return fmt.Sprintf("%s is not better than the %s%s beyond doubt: %s",
 				m, with.name, leastGain(least), m.Span(i))
 		}
@@ -270,7 +270,7 @@ func (e *Experiment) gain(m Metric) float64 {
 		if t == nil || t.Moments.N < e.Plan.LeastBlocks {
 			return 0
 		}
-		least = min(least, -e.elsewhere(t, m).High)
+		least = min(least, -e.gainInterval(t, m).High)
 	}
 	return least
 }

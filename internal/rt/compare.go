@@ -205,7 +205,7 @@ func (c *checker[A, R]) differApart(known bool) string {
 }
 
 func (c *checker[A, R]) differPanics() string {
-	if !c.p[0].same(c.p[1], c.panics) {
+	if !c.p[0].equal(c.p[1], c.panics) {
 		return "panic"
 	}
 	if c.panics == PanicsExact && !c.flat && !sameState(&c.a[0], &c.a[1]) {
@@ -258,9 +258,9 @@ func (c *checker[A, R]) describe(side int, kind string) string {
 	case "argument":
 		return c.describeChanges(side)
 	case "alias":
-		return "returns " + shown(&c.r[side]) + " (which memory the arguments and results share differs)"
+		return "returns " + render(&c.r[side]) + " (which memory the arguments and results share differs)"
 	}
-	return "returns " + shown(&c.r[side])
+	return "returns " + render(&c.r[side])
 }
 
 // describeChanges names the arguments that a side changed otherwise than the other one.
@@ -277,7 +277,7 @@ func (c *checker[A, R]) describeChanges(side int) string {
 		}
 	}
 	if len(parts) == 0 { // a difference that values do not show, such as capacity
-		return "leaves the arguments as " + shown(&c.a[side])
+		return "leaves the arguments as " + render(&c.a[side])
 	}
 	return "leaves " + strings.Join(parts, ", ")
 }

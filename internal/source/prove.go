@@ -50,14 +50,14 @@ func (v *prover) holds(e ast.Expr) bool {
 			return v.holds(x.X) || v.holds(x.Y)
 		case token.LSS, token.LEQ, token.GTR, token.GEQ, token.EQL, token.NEQ:
 			// By bounds if possible, and else by what a branch said in the same words.
-			return v.compared(x.X, x.Op, x.Y) || v.known(e)
+			return v.compared(x.X, x.Op, x.Y) || v.isFact(e)
 		}
 	case *ast.CallExpr:
 		if b, ok := v.constantCall(x); ok {
 			return b
 		}
 	}
-	return v.known(e)
+	return v.isFact(e)
 }
 
 // compared decides a comparison by intervals, by facts about the very two operands, or as a

@@ -291,7 +291,7 @@ func (c *code) helps(obj types.Object) bool {
 	if obj.Pkg() != c.pkg {
 		return false
 	}
-	h := c.known()
+	h := c.restFacts()
 	return h != nil && h.err == nil && (h.pure[objectName(obj)] || h.constant[objectName(obj)])
 }
 
