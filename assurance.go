@@ -89,7 +89,7 @@ func (a *Assurance) Unmet() string {
 	return fmt.Sprintf("%s no input reached (%s)", counted(n, "branch", "branches"), someOf(places, unreachedInLine))
 }
 
-// String says how much is proved, and by whom.
+// String describes how much is proved, and by which prover.
 func (p *Proof) String() string {
 	by := "equal terms"
 	if len(p.Solvers) > 0 {

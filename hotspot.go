@@ -20,7 +20,7 @@ type Hotspots struct {
 	// costs beside all hot spots; with them it is the whole
 	Rest         []CostShare       `json:"rest"`
 	Dropped      []DroppedFunction `json:"dropped"`
-	DroppedCount int               `json:"dropped_count"` // all functions without an entry; Dropped holds the dearest
+	DroppedCount int               `json:"dropped_count"` // all functions without an entry; Dropped holds the most expensive
 	Advice       []ProfileAdvice   `json:"advice,omitempty"`
 	Profiles     []ProfileUsed     `json:"profiles"`
 	Warnings     []string          `json:"warnings,omitempty"`
@@ -49,7 +49,7 @@ type Hotspot struct {
 	SaveNote  string   `json:"save_note,omitempty"`
 	Calls     float64  `json:"calls_per_second,omitempty"` // of the whole service
 	NanosCall float64  `json:"ns_per_call,omitempty"`
-	Callees   []string `json:"callees,omitempty"` // callees whose cost counts here, the dearest first
+	Callees   []string `json:"callees,omitempty"` // callees whose cost counts here, the most expensive first
 }
 
 // CorePrice is the price of an hour of one processor core.

@@ -4,8 +4,8 @@ package beagle
 type Outcome string
 
 const (
-	Improved      Outcome = "improved"
-	NoImprovement Outcome = "no-improvement"
+	Improved      Outcome = "improved"       // the run has a patch
+	NoImprovement Outcome = "no-improvement" // no candidate was faster beyond doubt
 )
 
 // A Result holds the findings of a run: the object that --json prints, with everything that the
@@ -19,7 +19,7 @@ type Result struct {
 	Baseline       Resources    `json:"baseline"` // of the original
 	BaselineStatic StaticFacts  `json:"baseline_static"`
 	Measurement    *Measurement `json:"measurement,omitempty"`
-	// where the original spends its time, the dearest lines first
+	// where the original spends its time, the most expensive lines first
 	Profile      []LineShare    `json:"profile,omitempty"`
 	Patch        string         `json:"patch"` // unified diff; empty without an improvement
 	Files        []PatchFile    `json:"files,omitempty"`

@@ -86,7 +86,7 @@ func (s Score) Quantity() string {
 	return strings.Join(parts, ",")
 }
 
-// Where says which benchmarks count, and how much: "" for the recorded calls.
+// Where returns the benchmarks that count, and how much: "" for the recorded calls.
 func (s Score) Where() string {
 	var parts []string
 	for _, b := range s.Benchmarks {

@@ -58,6 +58,7 @@ func (a *effectsVisitor) parameter(v *types.Var) bool {
 	return ok && d.Body != nil && v.Pos() < d.Body.Pos()
 }
 
+// visit adds the effects of a node itself. It returns false for a part without effects of its own.
 func (a *effectsVisitor) visit(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.AssignStmt:
@@ -180,6 +181,7 @@ func (a *effectsVisitor) branch(n *ast.BranchStmt) {
 	a.Jumps = true
 }
 
+// index adds the effects of an index expression.
 func (a *effectsVisitor) index(n *ast.IndexExpr) {
 	tv := a.p.Info.Types[n.X]
 	if tv.IsType() || tv.Type == nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
+// call adds the effects of a call, a conversion or a builtin.
 func (a *effectsVisitor) call(n *ast.CallExpr) {
 	if tv := a.p.Info.Types[n.Fun]; tv.IsType() {
 		a.conversion(n, tv.Type)
@@ -49,6 +50,7 @@ func (p *Pass) formatsSafely(n *ast.CallExpr) bool {
 	return false
 }
 
+// builtin adds the effects of a predeclared function.
 func (a *effectsVisitor) builtin(n *ast.CallExpr, name string) {
 	switch name {
 	case "len", "cap", "min", "max", "real", "imag", "complex":

@@ -7,9 +7,9 @@ import (
 )
 
 // ends reports whether a loop certainly ends, whatever its function gets: a condition compares a
-// number, or the length of a list, that each iteration brings nearer to a limit that stays. Of most
-// loops that end it cannot tell. A call of a function that may not end cannot move to where code
-// would not make it.
+// number, or the length of a list, that each iteration brings nearer to a limit that stays. It
+// finds only a few of the loops that end. A call of a function that may not end cannot move to
+// where code would not make it.
 func (p *Pass) ends(f *ast.ForStmt) bool {
 	if f.Cond == nil {
 		return false
@@ -98,7 +98,7 @@ func (p *Pass) onlyStep(f *ast.ForStmt, v *types.Var) ast.Stmt {
 	return step
 }
 
-// stepKind says whether a statement adds to a number, takes something off it, or divides it.
+// stepKind reports whether a statement adds to a number, takes something off it, or divides it.
 func (p *Pass) stepKind(s ast.Stmt, v *types.Var) (up, down, shrinks bool) {
 	switch s := s.(type) {
 	case *ast.IncDecStmt:

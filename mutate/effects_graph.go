@@ -50,7 +50,7 @@ type graph struct {
 // visit summarises d and all that it calls. It returns the earliest visit on the stack that d
 // reaches.
 func (g *graph) visit(d *ast.FuncDecl) int {
-	own := g.own(d)
+	own := g.analyseBody(d)
 	place, depth := len(g.order)+1, len(g.stack)
 	g.of[d], g.order[d], g.open[d] = own, place, true
 	g.stack = append(g.stack, d)
@@ -70,9 +70,9 @@ func (g *graph) visit(d *ast.FuncDecl) int {
 	return first
 }
 
-// own analyses the body of d without the functions that it calls. A loop that may go on for ever
-// counts as a panic, as endless recursion does.
-func (g *graph) own(d *ast.FuncDecl) *summary {
+// analyseBody analyses the body of d without the functions that it calls. A loop that may go on for
+// ever counts as a panic, as endless recursion does.
+func (g *graph) analyseBody(d *ast.FuncDecl) *summary {
 	g.analysed++
 	s := &summary{}
 	a := effectsVisitor{p: g.p, root: d, follow: func(_ *effectsVisitor, callee *ast.FuncDecl) {

@@ -175,6 +175,7 @@ func (ev *evaluator) result(ft *ast.FuncType) *types.Var {
 	return nil
 }
 
+// zero returns the zero value of a type, and fails for types that the evaluator lacks.
 func (ev *evaluator) zero(t types.Type) Value {
 	switch u := t.Underlying().(type) {
 	case *types.Basic:
@@ -270,6 +271,7 @@ func (ev *evaluator) constant(v constant.Value, t types.Type) Value {
 	panic(evalFailure{v.String()})
 }
 
+// expr evaluates an expression.
 func (ev *evaluator) expr(e ast.Expr) Value {
 	ev.tick(e)
 	// The byte under test and constants have their values.

@@ -92,6 +92,7 @@ func ordered(op token.Token, order int) bool {
 	return order >= 0
 }
 
+// shift evaluates x << y or x >> y in type t.
 func (ev *evaluator) shift(n ast.Node, op token.Token, x, y Value, t types.Type) Value {
 	var by uint64
 	switch y := y.(type) {
@@ -138,6 +139,7 @@ func (ev *evaluator) arith(n ast.Node, op token.Token, x, y Value, t types.Type)
 	return nil
 }
 
+// integers applies an operator; ok is false for a division by zero or an unknown operator.
 func integers[T int64 | uint64](op token.Token, x, y T) (T, bool) {
 	switch op {
 	case token.ADD:

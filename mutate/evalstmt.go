@@ -28,6 +28,7 @@ func (ev *evaluator) block(list []ast.Stmt) (flow, Value) {
 	return flowNext, nil
 }
 
+// stmt runs a statement. It returns how control goes on, and the result of a return.
 func (ev *evaluator) stmt(s ast.Stmt) (flow, Value) {
 	ev.tick(s)
 	switch s := s.(type) {
@@ -162,6 +163,7 @@ func (ev *evaluator) element(e *ast.IndexExpr) Value {
 	return nil
 }
 
+// slice evaluates a slice expression. It fails if the bounds are out of range.
 func (ev *evaluator) slice(e *ast.SliceExpr) Value {
 	if e.Slice3 {
 		ev.fail(e)
@@ -196,6 +198,7 @@ func (ev *evaluator) slice(e *ast.SliceExpr) Value {
 	return nil
 }
 
+// composite evaluates a literal of an array or a slice with at most 65,536 elements.
 func (ev *evaluator) composite(e *ast.CompositeLit) Value {
 	// Find the type of the elements, and for an array their number.
 	var elem types.Type
@@ -234,6 +237,7 @@ func (ev *evaluator) composite(e *ast.CompositeLit) Value {
 	return list
 }
 
+// callExpr evaluates a call, a conversion or a builtin.
 func (ev *evaluator) callExpr(e *ast.CallExpr) Value {
 	// A conversion, or a literal that is called at once, is no call of a name.
 	if tv := ev.p.Info.Types[e.Fun]; tv.IsType() {
@@ -294,6 +298,7 @@ func ofASCII(is func(rune) bool) func(rune) Value {
 	}
 }
 
+// convert evaluates a conversion between integers, strings and slices of bytes.
 func (ev *evaluator) convert(e *ast.CallExpr, to types.Type) Value {
 	v := ev.expr(e.Args[0])
 	switch v := v.(type) {
@@ -319,6 +324,7 @@ func (ev *evaluator) convert(e *ast.CallExpr, to types.Type) Value {
 	return nil
 }
 
+// builtin evaluates a call of a predeclared function.
 func (ev *evaluator) builtin(e *ast.CallExpr, name string) Value {
 	switch name {
 	case "len":
@@ -405,6 +411,7 @@ func (ev *evaluator) forStmt(s *ast.ForStmt) (flow, Value) {
 	return flowNext, nil
 }
 
+// rangeStmt runs a loop over a number or a list.
 func (ev *evaluator) rangeStmt(s *ast.RangeStmt) (flow, Value) {
 	var n int
 	x := ev.expr(s.X)
@@ -437,6 +444,7 @@ func (ev *evaluator) rangeStmt(s *ast.RangeStmt) (flow, Value) {
 	return flowNext, nil
 }
 
+// switchStmt runs the first clause that matches the tag, or the default.
 func (ev *evaluator) switchStmt(s *ast.SwitchStmt) (flow, Value) {
 	if s.Init != nil {
 		ev.stmt(s.Init)

@@ -125,7 +125,7 @@ func (g *Guard) run(p *Pass, t *tasks, from int) (next int) {
 		case <-done:
 			return c.next
 		case <-timer.C:
-			if reason := g.over(c); reason == "" || !c.giveUp(t, reason) {
+			if reason := g.whyGiveUp(c); reason == "" || !c.giveUp(t, reason) {
 				timer.Reset(sampleEvery)
 				continue
 			}
@@ -148,15 +148,15 @@ func (c *call) try(g *Guard, q *Pass, t *tasks, task int) (ok bool) {
 		}
 		ok = !c.gaveUp.Load()
 	}()
-	if c.of(m.Name); g.tired(m.Name) {
+	if c.noteRunning(m.Name); g.tired(m.Name) {
 		panic(tired{})
 	}
 	keep = t.do(q, task)
 	return true
 }
 
-// of notes whose functions are running now.
-func (c *call) of(mutator string) {
+// noteRunning notes whose functions are running now.
+func (c *call) noteRunning(mutator string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.fault = Fault{Mutator: mutator}
@@ -217,8 +217,8 @@ func (c *call) giveUp(t *tasks, reason string) bool {
 	return true
 }
 
-// over returns why the Guard must give up the running function, or "".
-func (g *Guard) over(c *call) string {
+// whyGiveUp returns why the Guard must give up the running function, or "".
+func (g *Guard) whyGiveUp(c *call) string {
 	limit, most := g.Time, g.Memory
 	if limit == 0 {
 		limit = CallTime

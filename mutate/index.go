@@ -25,6 +25,7 @@ type index struct {
 	decls map[types.Object]*ast.FuncDecl
 }
 
+// indexed returns the index of the version's nodes, and builds it once.
 func (p *Pass) indexed() *index {
 	p = p.base()
 	p.once.Do(func() {

@@ -220,6 +220,7 @@ func (p *Pass) Elements(s ast.Stmt) (*ElementLoop, bool) {
 	return l, p.elementReads(l)
 }
 
+// rangeElements returns a range loop over the elements of a list; nil for another loop.
 func (p *Pass) rangeElements(s *ast.RangeStmt) *ElementLoop {
 	l := &ElementLoop{Stmt: s, Body: s.Body}
 	if s.Tok == token.ASSIGN {

@@ -18,19 +18,19 @@ import (
 // names.
 func (p *Pass) Fresh(names ...string) string {
 	for _, n := range names {
-		if !p.taken(n) {
+		if !p.isTaken(n) {
 			return n
 		}
 	}
 	for i := 2; ; i++ {
-		if n := names[len(names)-1] + strconv.Itoa(i); !p.taken(n) {
+		if n := names[len(names)-1] + strconv.Itoa(i); !p.isTaken(n) {
 			return n
 		}
 	}
 }
 
-// taken reports whether a name means anything anywhere in the candidate file or at package level.
-func (p *Pass) taken(name string) bool {
+// isTaken reports whether a name means anything anywhere in the candidate file or at package level.
+func (p *Pass) isTaken(name string) bool {
 	if token.IsKeyword(name) || types.Universe.Lookup(name) != nil {
 		return true
 	}
@@ -63,7 +63,7 @@ func (p *Pass) Import(path string) (string, []Edit) {
 		}
 	}
 	name, spec := importName(path), strconv.Quote(path)
-	if p.taken(name) {
+	if p.isTaken(name) {
 		name = p.Fresh("std" + name)
 		spec = name + " " + spec
 	}

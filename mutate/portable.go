@@ -22,6 +22,7 @@ func (vs Values) Portable(e ast.Expr) bool {
 // portableKey is the key of a constant expression in Once: rules ask for each of 256 bytes.
 type portableKey struct{ e ast.Expr }
 
+// portable reports whether e has the same value on all platforms.
 func (vs Values) portable(e ast.Expr) bool {
 	for id := range Nodes[*ast.Ident](vs.p, e) {
 		switch obj := vs.p.Info.Uses[id].(type) {

@@ -65,6 +65,7 @@ func answer(r wire.Reply, payload []byte) []byte {
 	return append(append(line, '\n'), payload...)
 }
 
+// carryOut answers a controller's request.
 func (p *prober) carryOut(q *wire.Request) (r wire.Reply, payload []byte, err error) {
 	switch q.Verb {
 	case wire.VerbStatus:

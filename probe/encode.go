@@ -117,6 +117,7 @@ func (e *encoder) secret(c *coder, p unsafe.Pointer) {
 	e.hole(h)
 }
 
+// value encodes a value, or a hole in its place.
 func (e *encoder) value(c *coder, p unsafe.Pointer) {
 	if e.full {
 		return
@@ -153,6 +154,7 @@ func (e *encoder) value(c *coder, p unsafe.Pointer) {
 	}
 }
 
+// basic encodes a number or a bool. Floats keep their bits.
 func (e *encoder) basic(k reflect.Kind, p unsafe.Pointer) {
 	le := binary.LittleEndian
 	var b [16]byte
@@ -252,6 +254,7 @@ func (e *encoder) text(tag byte, s string, spare int) {
 // maxSecret bounds the search after the cut for a secret that begins before it.
 const maxSecret = 256
 
+// structure encodes a struct. The names of its fields are written once for all structs of a record.
 func (e *encoder) structure(c *coder, p unsafe.Pointer) {
 	if c.bound {
 		e.hole(wire.Hole{Reason: wire.Bound})
@@ -282,6 +285,7 @@ func (e *encoder) structure(c *coder, p unsafe.Pointer) {
 // it.
 const maxSpare = 64 << 10
 
+// slice encodes a slice with its spare room, or a hole if its elements may not be read.
 func (e *encoder) slice(c *coder, h *sliceHeader) {
 	data, n, room := h.data, h.len, h.cap
 	if data == nil {

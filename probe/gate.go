@@ -8,8 +8,8 @@ import (
 // A Site is a function whose calls can be captured. The zero value is off; [Register] makes it
 // known.
 type Site struct {
-	// word is 0 when nothing is wanted. Else it counts the calls down until one is captured, or
-	// has the bit counting set, and perhaps following.
+	// word is 0 when nothing is wanted. Otherwise it counts the calls down until one is captured,
+	// or has the bit counting set, and perhaps following.
 	word atomic.Uint32
 
 	armed atomic.Pointer[arming]
@@ -33,8 +33,8 @@ func (s *Site) Gate() bool {
 	return v != 0 && s.gateSlow(v)
 }
 
-// gateSlow counts down. Of several goroutines that meet here one goes on; the others get false and
-// do not wait.
+// gateSlow counts down. If several goroutines meet here, one goes on; the others get false and do
+// not wait.
 //
 //go:noinline
 func (s *Site) gateSlow(v uint32) bool {

@@ -64,7 +64,7 @@ func (l *lasting) quantile(share float64) int64 {
 	return 0
 }
 
-// inFlight says how many other calls are under way while one is, at a rate of calls a second. In
+// inFlight counts how many other calls are under way while one is, at a rate of calls a second. In
 // the mean that is the rate times the duration (Little's law), for any calls. A quantile is that of
 // the durations: at an even rate, this many calls begin during a call of that length.
 func (l *lasting) inFlight(rate float64) *wire.InFlight {

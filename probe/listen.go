@@ -40,6 +40,7 @@ func Listen(path, token string) (*Door, error) { return process.listen(path, tok
 
 func (p *prober) listen(path, token string) (*Door, error) { return listen(path, token, p.carryOut) }
 
+// listen opens a Unix socket for controllers. It replaces a socket that no process listens at.
 func listen(path, token string, do carrier) (*Door, error) {
 	if err := checkToken(token); err != nil {
 		return nil, err

@@ -156,6 +156,7 @@ func (m *machine) field(c *coder, p unsafe.Pointer, n int64) {
 	m.load(f.c, unsafe.Add(p, f.off))
 }
 
+// do carries out an instruction.
 func (m *machine) do(o op) {
 	switch o.code {
 	case wire.OpArg:
@@ -192,6 +193,7 @@ func (m *machine) do(o op) {
 	}
 }
 
+// unary carries out an instruction with one operand, or passes it on.
 func (m *machine) unary(o op) {
 	switch o.code {
 	case wire.OpDeref, wire.OpLen, wire.OpCap, wire.OpNot, wire.OpNeg, wire.OpIsNil:

@@ -21,7 +21,7 @@ func (s *Secrets) Type(name string) bool { return s.r.typ(&coder{name: name}) }
 // Text reports whether a text looks secret.
 func (s *Secrets) Text(text string) bool { return s.r.text(text) }
 
-// Class says which characters occur in a text, in the words of [wire.Hole].
+// Class returns which characters occur in a text, in the words of [wire.Hole].
 func Class(text string) byte { return class(text) }
 
 // Bound reports whether values of a type mean nothing outside their process.

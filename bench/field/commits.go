@@ -99,7 +99,7 @@ func commits(ctx context.Context, o *options, out, progress io.Writer) error {
 		}
 		t := &task{}
 		report.Tasks = append(report.Tasks, t)
-		p.do(func(ctx context.Context) error { return c.one(ctx, &e, t) })
+		p.do(func(ctx context.Context) error { return c.runTask(ctx, &e, t) })
 	}
 	// Report.
 	if err := p.wait(o.dir != ""); err != nil {
@@ -115,10 +115,10 @@ type committer struct {
 	searcher *searcher
 }
 
-// one runs a task whose result is unknown.
-func (c *committer) one(ctx context.Context, e *change.Entry, t *task) error {
+// runTask runs a task whose result is unknown.
+func (c *committer) runTask(ctx context.Context, e *change.Entry, t *task) error {
 	key := beagle.HashOf("field commit", e.Name(), e.Commit)
-	return c.once(ctx, key, e.Name(), t, func() error {
+	return c.fillIn(ctx, key, e.Name(), t, func() error {
 		*t = task{Key: key, Build: c.searcher.build, Budget: c.budget, Perfect: c.perfect, Half: e.Half(),
 			Module: e.Module, Function: e.Function, Kind: e.Kind}
 		return c.searcher.measure(ctx, e, t)
@@ -267,6 +267,7 @@ type commitReport struct {
 	Tasks   []*task `json:"tasks,omitempty"` // none of the sealed half
 }
 
+// sum adds up the outcomes of the tasks. The sealed half shows no single task.
 func (r *commitReport) sum() {
 	r.Entries, r.Rejected = len(r.Tasks), map[string]int{}
 	var ours, theirs, capped float64
@@ -315,6 +316,7 @@ func (r *commitReport) sum() {
 	}
 }
 
+// print writes the report as a table, with the tasks first.
 func (r *commitReport) print(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, one := range r.Tasks {

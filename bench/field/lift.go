@@ -61,6 +61,7 @@ func (l *liftSample) flags(f *flag.FlagSet) {
 	f.BoolVar(&l.simd, "with-simd", false, "offer the functions of Beagle's module simd too, and list their matches")
 }
 
+// run studies files of modules in an order drawn by the seed, and prints the report.
 func (l *liftSample) run(ctx context.Context) error {
 	// Prepare a sandbox and a directory.
 	var err error
@@ -229,10 +230,14 @@ func (l *liftSample) liftFile(ctx context.Context, conf *packages.Config, p *pac
 			l.lines = append(l.lines, fmt.Sprintf("simd %s %s.%s: %s", f.Kind, p.PkgPath, f.Func, f.Term))
 		}
 	}
-	// Try the terms on fresh inputs.
+	return l.retry(ctx, program, p.PkgPath, s, rep.Matches)
+}
+
+// retry runs the matches of a study on fresh inputs, and counts the terms that still hold.
+func (l *liftSample) retry(ctx context.Context, program, pkg string, s *lift.Study, matches []lift.Match) error {
 	s.Redraw(l.seed+1<<40, l.fresh)
 	if why := l.execute(ctx, program, s); why != "" {
-		return fmt.Errorf("%s: the second time: %s", p.PkgPath, why)
+		return fmt.Errorf("%s: the second time: %s", pkg, why)
 	}
 	// Count the terms that still hold.
 	held, regions := s.Held()
@@ -244,9 +249,9 @@ func (l *liftSample) liftFile(ctx context.Context, conf *packages.Config, p *pac
 			t.held++
 			mark = "yes"
 		}
-		k := slices.IndexFunc(rep.Matches, func(f lift.Match) bool { return f.Func == r.Func && f.Kind == r.Kind })
-		term := rep.Matches[max(k, 0)].Term
-		l.lines = append(l.lines, fmt.Sprintf("%s %s %s.%s: %s", mark, r.Kind, p.PkgPath, r.Func, term))
+		k := slices.IndexFunc(matches, func(f lift.Match) bool { return f.Func == r.Func && f.Kind == r.Kind })
+		term := matches[max(k, 0)].Term
+		l.lines = append(l.lines, fmt.Sprintf("%s %s %s.%s: %s", mark, r.Kind, pkg, r.Func, term))
 	}
 	return nil
 }

@@ -44,6 +44,7 @@ func main() {
 	}
 }
 
+// run chooses the verb, reads its flags and carries it out.
 func run(ctx context.Context, args []string) error {
 	// Choose the verb.
 	verb := ""

@@ -108,8 +108,8 @@ type runner[T any, R shelved[T]] struct {
 	ended int
 }
 
-// once fills in a result: from the shelf, or by make, whose error is a result too.
-func (r *runner[T, R]) once(ctx context.Context, key, name string, into R, make func() error) error {
+// fillIn fills in a result: from the shelf, or by make, whose error is a result too.
+func (r *runner[T, R]) fillIn(ctx context.Context, key, name string, into R, make func() error) error {
 	if old := r.shelf.get(key); old != nil {
 		*into = *old
 		r.tell(name, into)

@@ -63,6 +63,7 @@ const standard = "std"
 // A module is a line of the list.
 type module struct{ path, version string }
 
+// run counts in every module where each rule applies, and writes mutate/rules/recall.txt.
 func (r *recall) run(ctx context.Context) error {
 	// Read the modules and choose the rules.
 	list, err := readModules(filepath.Join(r.root, "bench", "strangers", "modules.txt"))
@@ -168,7 +169,7 @@ func loadSome(conf *packages.Config, pattern string, draw *rand.Rand, n int) ([]
 	return packages.Load(conf, names...)
 }
 
-// place says how to load packages of a module, and where it lies in the module cache.
+// place returns how to load packages of a module, and where it lies in the module cache.
 func (r *recall) place(ctx context.Context, m module) (*packages.Config, error) {
 	conf := &packages.Config{Context: ctx, Env: append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod", "CGO_ENABLED=0")}
 	if m.path == standard {
@@ -211,7 +212,7 @@ func (r *recall) count(p *packages.Package) {
 	r.packages++
 	uses := usesOf(p)
 	unchanged := syntax.Unchanged(p.Syntax, p.Types, p.TypesInfo)
-	others := elsewhere(p, unchanged)
+	others := passesOf(p, unchanged)
 	for _, f := range p.Syntax {
 		src := fileText(p, f)
 		if src == nil {
@@ -240,8 +241,8 @@ func fileText(p *packages.Package, f *ast.File) []byte {
 	return src
 }
 
-// elsewhere shows the functions of a package to the rules that look at another one.
-func elsewhere(p *packages.Package, unchanged map[string]bool) func(string) *mutate.Pass {
+// passesOf shows the functions of a package to the rules that look at another one.
+func passesOf(p *packages.Package, unchanged map[string]bool) func(string) *mutate.Pass {
 	declared := map[string]*mutate.Pass{}
 	for _, f := range p.Syntax {
 		for _, d := range f.Decls {
@@ -361,7 +362,7 @@ func (r *recall) print(w io.Writer) error {
 func (r *recall) save(path string) error {
 	head := fmt.Sprintf("# go run ./bench/field recall -write\n%d functions %d packages %d modules\n", r.functions,
 		r.packages, r.modules)
-	// Of some rules, keep the lines of the others.
+	// If only some rules were counted, keep the lines of the others.
 	counted, rules := map[string]string{}, r.rules
 	if r.names != "" {
 		old, err := os.ReadFile(path)

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// uses says which declarations of a package use which others.
+// uses records which declarations of a package use which others.
 type uses struct {
 	info *types.Info
 	by   map[types.Object]map[ast.Node]bool // package-level objects -> declarations that mention them

@@ -223,7 +223,7 @@ func (s *sampler) run(ctx context.Context, modules []module, report *sampleRepor
 			}
 			r := &result{}
 			report.Results = append(report.Results, r)
-			p.do(func(ctx context.Context) error { return s.one(ctx, f, r) })
+			p.do(func(ctx context.Context) error { return s.runFunction(ctx, f, r) })
 		}
 	}
 	// Wait for the last ones.
@@ -236,9 +236,9 @@ func (s *sampler) run(ctx context.Context, modules []module, report *sampleRepor
 	return nil
 }
 
-// one runs a function whose result is unknown.
-func (s *sampler) one(ctx context.Context, f function, r *result) error {
-	return s.once(ctx, f.key(), f.path+" "+f.Spec, r, func() error {
+// runFunction runs a function whose result is unknown.
+func (s *sampler) runFunction(ctx context.Context, f function, r *result) error {
+	return s.fillIn(ctx, f.key(), f.path+" "+f.Spec, r, func() error {
 		*r = result{Key: f.key(), Build: s.searcher.build, Budget: s.budget, Half: s.half, Module: f.path,
 			Version: f.version, Function: f.Spec}
 		return s.searcher.take(ctx, f, r)

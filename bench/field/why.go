@@ -103,7 +103,7 @@ func (w *why) look(ctx context.Context, out, progress io.Writer) error {
 			if !w.wanted.MatchString(f.path + " " + f.Spec) {
 				continue
 			}
-			if err := w.one(ctx, f); err != nil {
+			if err := w.explain(ctx, f); err != nil {
 				w.cannot(err)
 			}
 		}
@@ -112,8 +112,8 @@ func (w *why) look(ctx context.Context, out, progress io.Writer) error {
 	return nil
 }
 
-// one reports the versions that the rules make of a function.
-func (w *why) one(ctx context.Context, f function) error {
+// explain reports the versions that the rules make of a function.
+func (w *why) explain(ctx context.Context, f function) error {
 	fmt.Fprintf(w.out, "\n%s %s\n", f.path, f.Spec)
 	w.seen++
 	dir, err := modcopy.Get(ctx, filepath.Join(w.dir, "mod"), f.path, f.version)

@@ -96,12 +96,12 @@ func aa(ctx context.Context, l *lab) (*section, error) {
 	}
 	s.text = j.byFunction("itself") +
 		fmt.Sprintf("\n%s. %s.\n", rateText("Functions called faster than themselves", r), j.leaning())
-	s.few(r, want)
+	s.warnOfFew(r, want)
 	return s, nil
 }
 
-// leaning says whether the judge favours the version that it calls the candidate, where there is no
-// difference.
+// leaning measures whether the judge favours the version that it calls the candidate, where there
+// is no difference.
 func (j *judged) leaning() string {
 	var logs []float64
 	faster := 0
@@ -121,12 +121,12 @@ func (j *judged) leaning() string {
 	if len(logs) < 2 {
 		return "Too few trials to see a lean"
 	}
-	return fmt.Sprintf("The first nine layouts of all trials together measure %s; %d of %d are above 1", together(logs),
-		faster, len(logs))
+	return fmt.Sprintf("The first nine layouts of all trials together measure %s; %d of %d are above 1",
+		meanRatio(logs), faster, len(logs))
 }
 
-// few warns when a figure rests on fewer trials than it should.
-func (s *section) few(r beagle.Rate, full int) {
+// warnOfFew warns when a figure rests on fewer trials than it should.
+func (s *section) warnOfFew(r beagle.Rate, full int) {
 	if r.Trials < full {
 		s.miss("%d of %d trials were made", r.Trials, full)
 	}
@@ -178,14 +178,14 @@ func row(name string, trials []judgedTrial) []string {
 	return []string{
 		"`" + name + "`", fmt.Sprintf("%.3g", median(nanos)), fmt.Sprintf("%d of %d", hits[0], all[0]),
 		fmt.Sprintf("%d of %d", hits[1], all[1]),
-		together(logs), fmt.Sprintf("%.0f", median(layouts)), fmt.Sprintf("%.1f", median(seconds)),
+		meanRatio(logs), fmt.Sprintf("%.0f", median(layouts)), fmt.Sprintf("%.1f", median(seconds)),
 		fmt.Sprintf("%.1f", slices.Max(seconds)),
 	}
 }
 
-// together returns the mean ratio of all trials, with twice its standard error: a reference that is
-// many times as long as a trial.
-func together(logs []float64) string {
+// meanRatio returns the mean ratio of all trials, with twice its standard error: a reference that
+// is many times as long as a trial.
+func meanRatio(logs []float64) string {
 	mean, ss := 0.0, 0.0
 	n := float64(len(logs))
 	for _, x := range logs {

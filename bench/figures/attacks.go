@@ -191,6 +191,7 @@ func (v *victims) try(ctx context.Context, box *sandbox.Sandbox, p sandbox.Profi
 	return a.judge(&r), nil
 }
 
+// judge returns "stopped", or the way that the attack found open.
 func (a *attack) judge(r *sandbox.Result) string {
 	printed := map[string]string{}
 	for line := range strings.Lines(string(r.Stdout)) {

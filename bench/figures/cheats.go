@@ -48,6 +48,8 @@ type cheat struct {
 	err                     error
 }
 
+// cheats has the judge refuse every cheat of the catalogue. A cheat that another check caught is a
+// miss.
 func cheats(ctx context.Context, l *lab) (*section, error) {
 	list, err := l.catalogue()
 	if err != nil {
@@ -188,7 +190,7 @@ func (c *cheat) caughtBy() string {
 // beforeRunning are the checks that refuse a text before it runs.
 var beforeRunning = []string{"parse", "types", "scope", "policy", "compile"}
 
-// unexpected says what is wrong with a verdict, or returns "".
+// unexpected returns what is wrong with a verdict, or "".
 func (c *cheat) unexpected() string {
 	v := c.verdict
 	switch {

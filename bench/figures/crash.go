@@ -123,6 +123,7 @@ func (l *lab) scratch() []string {
 	return left
 }
 
+// report writes what each kill cost, and compares the disturbed run with a quiet one and a replay.
 func report(dead []casualty, end map[string]int64, disturbed, quiet *beagle.Result, replay *searchLog) *section {
 	s := new(section)
 	// Count what each kill cost.

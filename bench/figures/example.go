@@ -34,6 +34,7 @@ func (l *lab) evolveExamples(ctx context.Context) ([]*beagle.Result, error) {
 	return l.examples, nil
 }
 
+// example evolves the functions of the examples and compares their gains with the goals.
 func example(ctx context.Context, l *lab) (*section, error) {
 	results, err := l.evolveExamples(ctx)
 	if err != nil {

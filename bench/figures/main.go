@@ -83,6 +83,7 @@ type opts struct {
 	until        time.Duration // aa, power, suite and models begin nothing new after this time; 0 is no limit
 }
 
+// run makes the chosen figures and returns the exit status.
 func run() int {
 	// Read the flags and the names of figures.
 	var o opts
@@ -139,7 +140,7 @@ func names(args []string) []string {
 	return out
 }
 
-// estimate says how long a run may take.
+// estimate returns how long a run may take.
 func estimate(chosen []figure, quick bool) string {
 	minutes := 0
 	for _, f := range chosen {

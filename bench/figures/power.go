@@ -23,7 +23,7 @@ func power(ctx context.Context, l *lab) (*section, error) {
 	s.text = "A true gain of 5 %:\n\n" + j.byFunction("5 %") + "\nA true gain of 2 %:\n\n" + j.byFunction("2 %")
 	s.text += fmt.Sprintf("\n%s. %s.\n", rateText("True gains of 5 % found", five),
 		rateText("True gains of 2 % found", two))
-	s.few(five, want)
-	s.few(two, want)
+	s.warnOfFew(five, want)
+	s.warnOfFew(two, want)
 	return s, nil
 }

@@ -75,6 +75,7 @@ func lossesToStop(l *lab, s *section) error {
 	return nil
 }
 
+// harmsToStop simulates candidates that are faster and do harm: none may ship.
 func harmsToStop(l *lab, s *section) error {
 	n := l.wanted(harmTrials, 10)
 	var rows [][]string
@@ -112,6 +113,7 @@ func harmsToStop(l *lab, s *section) error {
 	return nil
 }
 
+// gainsToFind simulates candidates with a small gain: most must ship in time.
 func gainsToFind(l *lab, s *section) error {
 	n := l.wanted(savingTrials, 10)
 	var rows [][]string

@@ -48,6 +48,7 @@ type fleet struct {
 	serving, works *exec.Cmd
 }
 
+// newFleet builds the programs of a fleet and starts its server.
 func (l *lab) newFleet(ctx context.Context) (*fleet, error) {
 	f := &fleet{
 		lab:    l,
@@ -164,6 +165,7 @@ func (f *fleet) orchestration(ctx context.Context, s *section) error {
 	return nil
 }
 
+// simulate runs n candidates of a strategy without evaluation, and returns what Temporal cost.
 func (f *fleet) simulate(ctx context.Context, strategy string, n int) (*fleetCost, error) {
 	f.end() // each strategy has a server of its own, since the run's name is the same
 	f.db = filepath.Join(f.dir, strategy+".db")

@@ -62,6 +62,7 @@ type row struct {
 	Seconds  float64         `json:"seconds"`
 }
 
+// run compares functions of the list in place, and prints a row of JSON for each.
 func run(ctx context.Context) error {
 	// Read the flags and the list.
 	var o options
@@ -86,7 +87,7 @@ func run(ctx context.Context) error {
 		if ctx.Err() != nil || time.Since(begun) > o.all {
 			return ctx.Err()
 		}
-		r, err := one(ctx, &o, f[0], f[1])
+		r, err := compareOne(ctx, &o, f[0], f[1])
 		if err != nil {
 			return err
 		}
@@ -113,9 +114,9 @@ func read(path string) (list [][2]string, err error) {
 	return list, s.Err()
 }
 
-// one takes one function. The row holds faults that the user could mend; an error means that the
-// machinery failed.
-func one(ctx context.Context, o *options, module, function string) (*row, error) {
+// compareOne takes one function. The row holds faults that the user could mend; an error means that
+// the machinery failed.
+func compareOne(ctx context.Context, o *options, module, function string) (*row, error) {
 	start := time.Now()
 	r := &row{Module: module, Function: function, By: map[string]int{}}
 	defer func() { r.Seconds = time.Since(start).Seconds() }()
@@ -138,6 +139,8 @@ func one(ctx context.Context, o *options, module, function string) (*row, error)
 	return r, nil
 }
 
+// take fills the row: it surveys the function's tests, chooses a
+// comparison, and judges wrong versions if they are wanted.
 func (r *row) take(ctx context.Context, o *options, dir, function string) error {
 	// Load the function, and say whether a corpus can hold its calls.
 	u, err := source.Load(ctx, source.Options{Dir: dir, Spec: function, InPlace: true})

@@ -75,7 +75,8 @@ func changes(ctx context.Context, o options) error {
 			n := len(p.searches[i])
 			count(cells[p.event]["otava, "+w.name], p.searches[i], theirs[:n], w.season, p.event)
 			theirs = theirs[n:]
-			count(cells[p.event]["E-divisive of Beagle, "+w.name], p.searches[i], own(p.searches[i]), w.season, p.event)
+			own := ownChanges(p.searches[i])
+			count(cells[p.event]["E-divisive of Beagle, "+w.name], p.searches[i], own, w.season, p.event)
 		}
 	}
 	show(o, cells)
@@ -95,8 +96,8 @@ func watched(event simulate.Event, seed uint64, t *tally) error {
 	return nil
 }
 
-// own returns the change points that Beagle finds.
-func own(searches []search) (all [][]int) {
+// ownChanges returns the change points that Beagle finds.
+func ownChanges(searches []search) (all [][]int) {
 	for _, s := range searches {
 		var at []int
 		for _, c := range watch.ChangePoints(s.Series, watch.Options{Window: s.Window, P: s.P, LeastStep: s.Least}) {
@@ -107,6 +108,7 @@ func own(searches []search) (all [][]int) {
 	return all
 }
 
+// show prints a table of the events that each method found, and of its false findings.
 func show(o options, cells map[simulate.Event]map[string]*tally) {
 	var rows [][]string
 	wrong := map[string]int{}

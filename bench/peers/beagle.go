@@ -126,6 +126,8 @@ func paidTwice(dir string) int {
 	return n
 }
 
+// start runs beagle to its end and decodes its result into out. Without out, it kills beagle after
+// killAfter calls.
 func (b binary) start(
 	ctx context.Context, s scenario, dir string, args []string, server *llmtest.Server, killAfter int, out *result,
 ) error {

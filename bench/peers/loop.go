@@ -28,6 +28,7 @@ type replied struct {
 	err       error
 }
 
+// run runs the search with scripted models and instant verdicts, without building a candidate.
 func (l loop) run(ctx context.Context, s scenario, dir string) (outcome, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.within)
 	defer cancel()
@@ -211,6 +212,8 @@ func (r *loopRun) mark(what string, w replied) {
 	r.log = append(r.log, entry{At: float64(time.Now().UnixNano()) / 1e9, What: what, Reply: w.proposal.ID + 1})
 }
 
+// tell gives the search the outcome of a reply, and saves the search when that costs at most a
+// twentieth of the time.
 func (r *loopRun) tell(w replied, evaluated bool) error {
 	var refused *llm.ReplyError
 	o := evolve.Feedback{Proposal: w.proposal.ID, Candidate: w.candidate}

@@ -63,6 +63,7 @@ func main() {
 	}
 }
 
+// run takes each scenario through all programs and prints the report, also after an interrupt.
 func run(ctx context.Context, o options) error {
 	if o.dir == "" {
 		dir, err := os.MkdirTemp("", "peers-*")

@@ -34,6 +34,7 @@ type peer struct {
 	venv    string
 }
 
+// openEvolve returns the command of OpenEvolve in a virtual environment.
 func openEvolve(venv string) peer {
 	return peer{name: "OpenEvolve", venv: venv, command: func(
 		dir, url string, s scenario, resume bool,

@@ -55,15 +55,15 @@ type loss struct {
 	write  func(original, first string) string
 }
 
-func again(n int) func(original, first string) string {
+func repeatFirst(n int) func(original, first string) string {
 	return func(original, first string) string {
 		return fmt.Sprintf("\tfor range %d {\n\t\t%s\n\t}\n\treturn %s\n", n-1, original, original)
 	}
 }
 
 var losses = []loss{
-	{"twice the work", false, again(2)},
-	{"three times the work", false, again(3)},
+	{"twice the work", false, repeatFirst(2)},
+	{"three times the work", false, repeatFirst(3)},
 	{"20 times the work on every eighth length", false, func(original, first string) string {
 		return fmt.Sprintf("\tif len(%s)%%8 == 3 {\n\t\tfor range 19 {\n\t\t\t%s\n\t\t}\n\t}\n\treturn %s\n", first,
 			original, original)

@@ -52,6 +52,7 @@ func main() {
 	}
 }
 
+// run reads the flags, and makes or lists the rollouts.
 func run(ctx context.Context, args []string) error {
 	// Read the flags.
 	f := flag.NewFlagSet("rollouts", flag.ContinueOnError)

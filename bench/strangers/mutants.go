@@ -60,6 +60,7 @@ func judgeMutants(ctx context.Context, l *lab, f *flag.FlagSet, args []string) e
 	return ctx.Err()
 }
 
+// mutate judges mutants of a function until per of them compile, and counts them by status.
 func mutate(ctx context.Context, l *lab, fn function, per int, seed uint64) (map[mutants.Status]int, error) {
 	dir, err := l.module(ctx, fn.module, fn.version)
 	if err != nil {

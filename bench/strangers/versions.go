@@ -79,6 +79,7 @@ func abs(path string) string {
 	return path
 }
 
+// readVersions reads the versions of a set. only is honest, wrong, or "" for both.
 func readVersions(root, set, only string) ([]*version, error) {
 	// A set is a letter, a function, or a function and a version.
 	fnName, one, _ := strings.Cut(set, "/")
@@ -209,18 +210,18 @@ func judge(ctx context.Context, l *lab, tool, home string, group []*version) {
 			v.verdict = nil
 		}
 		if err := runTool(ctx, tool, home, dir, flags, group); err != nil {
-			for _, v := range only(group, func(v *version) bool { return v.verdict == nil }) {
+			for _, v := range filter(group, func(v *version) bool { return v.verdict == nil }) {
 				v.err = err
 			}
 		}
 	}
 	// Judge the behaviour of all, and then the speed of wrong versions that pass.
 	ok := func(v *version) bool { return v.err == nil }
-	ask(only(group, ok), "--no-measure")
-	ask(only(group, func(v *version) bool { return ok(v) && !v.honest && v.verdict.OK() }), "--measure", "4s")
+	ask(filter(group, ok), "--no-measure")
+	ask(filter(group, func(v *version) bool { return ok(v) && !v.honest && v.verdict.OK() }), "--measure", "4s")
 }
 
-func only(list []*version, want func(*version) bool) (out []*version) {
+func filter(list []*version, want func(*version) bool) (out []*version) {
 	for _, v := range list {
 		if want(v) {
 			out = append(out, v)

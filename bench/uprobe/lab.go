@@ -38,6 +38,7 @@ type lab struct {
 	events         int
 }
 
+// newLab starts the program under load, and a uprobe server if the row needs one.
 func newLab(r row, cost uprobe.Cost) (*lab, error) {
 	l := &lab{row: r, done: make(chan struct{}), cmd: exec.Command("/proc/self/exe", r.function, fmt.Sprint(r.rate))}
 	l.cmd.Stderr = os.Stderr

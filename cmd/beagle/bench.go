@@ -64,6 +64,7 @@ type benchFlags struct {
 	std            stdio
 }
 
+// flags declares the flags of beagle bench.
 func (o *benchFlags) flags(f *flagSet) {
 	s := &o.spec
 	f.StringVar(&s.Dir, "C", s.Dir, "work in this `directory`'s module")
@@ -89,6 +90,7 @@ func (o *benchFlags) flags(f *flagSet) {
 	f.BoolVar(&o.quiet, "quiet", false, "print no progress")
 }
 
+// check returns a *beagle.UsageError for a flag whose value is out of range or needs another flag.
 func (o *benchFlags) check() error {
 	bad := func(what, remedy string) error { return &beagle.UsageError{What: what, Remedy: remedy} }
 	switch {
@@ -252,7 +254,7 @@ func (o *benchFlags) fit(ctx context.Context, plan *benchfile.Plan, p *progress)
 	return fit, nil
 }
 
-// compare says how alike a benchmark that exists is to production.
+// compare prints how alike a benchmark that exists is to production.
 func (o *benchFlags) compare(ctx context.Context, p *progress) (int, error) {
 	u, err := source.Load(ctx, source.Options{Dir: o.spec.Dir, Spec: o.spec.Target, Tags: o.spec.Tags})
 	if err != nil {
@@ -298,6 +300,7 @@ func fitted(fit *beagle.BenchmarkFit) int {
 	return exitOK
 }
 
+// targetRef returns the target as results name it.
 func targetRef(u *source.Unit) beagle.TargetRef {
 	t := &u.Target
 	return beagle.TargetRef{Spec: t.Spec(), ID: t.ID(), Module: t.Module, Signature: t.Signature, Dir: t.Dir,

@@ -54,7 +54,7 @@ func printMade(w io.Writer, plan *benchfile.Plan, m *beagle.ProductionBenchmark)
 	}
 }
 
-// printFit says how alike a benchmark is to production.
+// printFit prints how alike a benchmark is to production.
 func printFit(w io.Writer, f *beagle.BenchmarkFit) {
 	// The verdict is about the lower ends of both intervals.
 	verdict := fmt.Sprintf("less than the %.4g %% that are needed", 100*f.Needed)

@@ -89,6 +89,7 @@ type campaignRun struct {
 	used   func() float64 // processor seconds of this process and its children
 }
 
+// flags declares the flags of beagle campaign.
 func (o *campaignFlags) flags(f *flagSet) {
 	s := &o.spec
 	f.StringVar(&o.spots.dir, "C", ".", "the checkout that was profiled: a `directory` in its module")
@@ -230,8 +231,8 @@ func (o *campaignRun) take(kept *campaigns.Order) {
 	o.at, o.again, o.noBench, o.kept = kept.At, kept.Again, kept.NoBench, true
 }
 
-// settle joins the command line with beagle.yaml, and checks both. What a campaign began with holds
-// the file's settings already.
+// settle joins the command line with beagle.yaml, and checks both. The settings that a campaign
+// began with hold the file's already.
 func (o *campaignRun) settle(f *flagSet) error {
 	if !o.kept {
 		if err := o.takeFile(f, &o.models); err != nil {
@@ -359,7 +360,7 @@ func (o *campaignFlags) checkTogether() error {
 
 // begin plans a new campaign.
 func (o *campaignRun) begin(ctx context.Context, sources []string) error {
-	job, err := o.spots.job(sources, o.std)
+	job, err := o.spots.job("campaign", sources, o.std)
 	if err != nil {
 		return err
 	}
@@ -466,7 +467,7 @@ func (o *campaignRun) load(f *flagSet) error {
 	case err != nil:
 		return err
 	case placed && at != o.server:
-		return elsewhere(b, at)
+		return placedError(b, at)
 	case placed:
 		return followed(f, b.ID, at.Address) // its state is the workflow's
 	}

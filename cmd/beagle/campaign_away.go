@@ -11,8 +11,8 @@ import (
 	"github.com/beagle-go/beagle/internal/flow/fleet"
 )
 
-// away has a workflow carry the campaign out, and follows it by its state in the store.
-func (o *campaignRun) away(ctx context.Context) error {
+// runOnServer has a workflow carry the campaign out, and follows it by its state in the store.
+func (o *campaignRun) runOnServer(ctx context.Context) error {
 	w := o.work()
 	if err := o.hand(ctx, &w); err != nil {
 		return err
@@ -36,7 +36,7 @@ func (o *campaignRun) hand(ctx context.Context, w *campaigns.Work) error {
 	if _, placed, err := w.Placed(); err != nil || placed {
 		return err
 	}
-	lock, err := o.own()
+	lock, err := o.claim()
 	if err != nil {
 		return err
 	}

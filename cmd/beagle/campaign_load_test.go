@@ -186,7 +186,7 @@ func TestCampaignOwned(t *testing.T) {
 	if err := lock.Unlock(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := o.own(); err != nil {
+	if _, err := o.claim(); err != nil {
 		t.Errorf("when it is free: %v", err)
 	}
 }

@@ -53,6 +53,7 @@ func (o *campaignRun) work() campaigns.Work {
 	return w
 }
 
+// order returns the flags that a campaign keeps for --resume.
 func (o *campaignRun) order() campaigns.Order {
 	return campaigns.Order{Spec: o.spec, Evidence: o.evidence, Inputs: o.inputs, Files: o.files, At: o.at,
 		Again: o.again, NoBench: o.noBench}
@@ -70,9 +71,9 @@ func (o *campaignRun) carry(ctx context.Context) (int, error) {
 	// Carry the campaign out here, or have a workflow do it.
 	var err error
 	if o.server.Address != "" {
-		err = o.away(ctx)
+		err = o.runOnServer(ctx)
 	} else {
-		lock, lerr := o.own()
+		lock, lerr := o.claim()
 		if lerr != nil {
 			return exitUsage, lerr
 		}
@@ -109,8 +110,8 @@ func (o *campaignRun) carry(ctx context.Context) (int, error) {
 	return exitOK, nil
 }
 
-// own takes the campaign for this process, unless a workflow or another process has it.
-func (o *campaignRun) own() (*store.Lock, error) {
+// claim takes the campaign for this process, unless a workflow or another process has it.
+func (o *campaignRun) claim() (*store.Lock, error) {
 	b := campaigns.Base{Store: o.store, ID: o.state.Campaign.ID}
 	lock, err := b.Lock()
 	if err != nil {
@@ -118,13 +119,13 @@ func (o *campaignRun) own() (*store.Lock, error) {
 	}
 	if at, placed, err := b.Placed(); err != nil || placed {
 		lock.Unlock()
-		return nil, cmp.Or(err, elsewhere(b, at))
+		return nil, cmp.Or(err, placedError(b, at))
 	}
 	return lock, nil
 }
 
-// elsewhere says that a workflow has a campaign.
-func elsewhere(b campaigns.Base, at fleet.Server) error {
+// placedError says that a workflow has a campaign.
+func placedError(b campaigns.Base, at fleet.Server) error {
 	return &beagle.UsageError{
 		What:   fmt.Sprintf("a workflow on %s carries campaign %s out", at.Address, b.ID),
 		Remedy: "follow it with --temporal " + at.Address,

@@ -68,13 +68,17 @@ type captureFlags struct {
 	file    *callFile    // for its calls; nil without --out
 }
 
-// captureVerbs are the verbs with the numbers of their arguments.
+// captureVerbs are the verbs with their arguments and the numbers of these.
 var captureVerbs = map[string]struct {
+	takes       string
 	least, most int
 	run         func(ctx context.Context, o *captureFlags, clients []*capture.Client) (int, error)
 }{
-	"status": {0, 0, captureStatus}, "start": {1, 64, captureStart}, "ask": {2, 2, captureAsk},
-	"pull": {1, 1, capturePull}, "stop": {0, 0, captureStop},
+	"status": {"no arguments", 0, 0, captureStatus},
+	"start":  {"SITE...", 1, 64, captureStart},
+	"ask":    {"SITE 'CONDITION'", 2, 2, captureAsk},
+	"pull":   {"PKG.F", 1, 1, capturePull},
+	"stop":   {"no arguments", 0, 0, captureStop},
 }
 
 // runCapture checks the verb and its arguments, reaches the processes and runs the verb.
@@ -95,8 +99,10 @@ func runCapture(ctx context.Context, c *command, args []string, std stdio) (int,
 	o.verb, o.rest = rest[0], rest[1:]
 	// Check the number of sites.
 	if n := len(o.rest); n < verb.least || n > verb.most {
-		return exitUsage, &beagle.UsageError{What: fmt.Sprintf("capture %s: %s given", o.verb, countOf(o.rest)),
-			Remedy: "'beagle capture --help' shows examples"}
+		return exitUsage, &beagle.UsageError{
+			What:   fmt.Sprintf("capture %s: %s given, it takes %s", o.verb, countOf(o.rest), verb.takes),
+			Remedy: "'beagle capture --help' shows examples",
+		}
 	}
 	if o.out != "" && len(o.rest) != 1 {
 		return exitUsage, &beagle.UsageError{What: fmt.Sprintf("--out with %d sites", len(o.rest)),

@@ -9,6 +9,7 @@ import (
 	"github.com/beagle-go/beagle/probe/wire"
 )
 
+// printStatus prints a process, its sites, and whether a capture is armed.
 func printStatus(w io.Writer, address string, st *wire.Status) {
 	p := st.Process
 	fmt.Fprintf(w, "%s: %s, process %d on %s, %s", address, p.Program, p.PID, p.Host, p.Go)
@@ -53,6 +54,7 @@ func describeSite(s wire.Site) string {
 	return text
 }
 
+// printSiteCounts prints how many calls of an armed site were taken and recorded.
 func printSiteCounts(w io.Writer, s wire.Site) {
 	if !s.Armed || s.Counts == nil {
 		return

@@ -27,8 +27,8 @@ func (o *captureFlags) target(ctx context.Context) (*source.Unit, error) {
 	return source.Load(ctx, source.Options{Dir: o.dir, Spec: o.rest[0], Tags: o.tags})
 }
 
-// capturePull takes the waiting calls of a capture that runs elsewhere. What the processes that
-// answer gave is written: it waits there no longer.
+// capturePull takes the waiting calls of a capture that runs elsewhere. It writes the calls of the
+// processes that answer, since these keep them no longer.
 func capturePull(ctx context.Context, o *captureFlags, clients []*capture.Client) (int, error) {
 	if o.out == "" && !o.json {
 		return exitUsage, &beagle.UsageError{What: "pull needs --out", Remedy: "name the file for the calls"}
@@ -99,7 +99,7 @@ func (o *captureFlags) deliver(u *source.Unit, all []capture.Pulled, status int)
 	return status, nil
 }
 
-// printAgain says how near in time the same arguments come again, and whether calls overlap.
+// printAgain prints how near in time the same arguments come again, and whether calls overlap.
 func printAgain(w io.Writer, c *beagle.Corpus) {
 	for _, a := range c.Facets.Again {
 		if a.Low > 2*a.Chance {
@@ -122,6 +122,7 @@ func printAgain(w io.Writer, c *beagle.Corpus) {
 	}
 }
 
+// because returns the reasons why a capture has no records.
 func because(r *capture.Records) string {
 	if len(r.Seen.Why) == 0 {
 		return ": it was not called"

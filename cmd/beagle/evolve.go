@@ -101,6 +101,7 @@ func scoreFlags(f *flagSet, s *flow.Spec) {
 		func(text string) error { return flow.ParseScore(text, &s.Score) })
 }
 
+// flags declares the flags for the result of a search.
 func (o *evolveOptions) flags(f *flagSet) {
 	f.BoolVar(&o.json, "json", false, "print the result as one JSON object (docs/json.md)")
 	f.BoolVar(&o.quiet, "quiet", false, "print no progress")
@@ -147,12 +148,44 @@ func (l listFlag) Set(s string) error {
 
 // runEvolve reads the command line, runs the search here or on a server, and delivers the result.
 func runEvolve(ctx context.Context, c *command, args []string, std stdio) (int, error) {
+	// Declare the flags.
 	spec, o := flow.Defaults(), evolveOptions{}
-	// Declare the flags of the search.
 	f := c.flags(std)
 	specFlags(f, &spec)
 	contractFlags(f, &spec)
 	o.flags(f)
+	searchFlags(f, &spec)
+	models := modelOptions{}
+	models.flags(f, &spec.Models)
+	onFleet := fleetOptions{}
+	onFleet.flags(f)
+	// Read the command line.
+	rest, err := parse(f, args, 1, maxTogether)
+	if err != nil {
+		return exitUsage, err
+	}
+	if spec.Target, err = oneTarget(rest); err != nil {
+		return exitUsage, err
+	}
+	// Check the flags together.
+	spec.Apply = o.apply
+	if err := checkEvolve(f, &spec, &o, &models, &onFleet); err != nil {
+		return exitUsage, err
+	}
+	// Search on a fleet, or else in this process.
+	if away, err := onFleet.asked(); err != nil || away {
+		if err != nil {
+			return exitUsage, err
+		}
+		return withFleet(std, o, onFleet.server, func(d *fleet.Driver) (*beagle.Result, error) {
+			return d.Start(ctx, onFleet.id, spec)
+		})
+	}
+	return withDriver(std, o, func(d *local.Driver) (*beagle.Result, error) { return d.Start(ctx, spec) })
+}
+
+// searchFlags declares the flags of the search itself.
+func searchFlags(f *flagSet, spec *flow.Spec) {
 	f.Uint64Var(&spec.Seed, "seed", spec.Seed, "seed of the search")
 	f.StringVar(&spec.Strategy, "strategy", spec.Strategy, "islands, best-of-n or rules-only-greedy")
 	f.IntVar(&spec.Islands, "islands", spec.Islands, "populations that evolve apart")
@@ -168,55 +201,32 @@ func runEvolve(ctx context.Context, c *command, args []string, std stdio) (int, 
 		"use only these rewrites and sets, separated by `commas` ('beagle explain' lists them; the sets are "+
 			"default, suite and all; lift, which default and all include, is what the library has)")
 	f.BoolVar(&spec.NoLift, "no-lift", false, "do not look for pieces of the function that the library has")
-	// Flags that other verbs share.
-	// Read the command line.
-	models := modelOptions{}
-	models.flags(f, &spec.Models)
-	onFleet := fleetOptions{}
-	onFleet.flags(f)
-	rest, err := parse(f, args, 1, maxTogether)
-	if err != nil {
-		return exitUsage, err
-	}
-	if spec.Target, err = oneTarget(rest); err != nil {
-		// Check the flags together.
-		return exitUsage, err
-	}
-	spec.Apply = o.apply
+}
+
+// checkEvolve returns a *beagle.UsageError for flags that make no sense, alone or together.
+func checkEvolve(f *flagSet, spec *flow.Spec, o *evolveOptions, models *modelOptions, onFleet *fleetOptions) error {
 	if err := o.check(); err != nil {
-		return exitUsage, err
+		return err
 	}
 	if f.given("rules") && len(spec.Rules) == 0 {
-		return exitUsage, &beagle.UsageError{
+		return &beagle.UsageError{
 			What:   "--rules names no rewrite",
 			Remedy: "'beagle explain' lists them; leave --rules out for the default set, or give --rules all",
 		}
 	}
 	if spec.Models.Offline && onFleet.server.Address != "" {
-		return exitUsage, &beagle.UsageError{
+		return &beagle.UsageError{
 			What:   "--offline: a run on a Temporal server goes to whichever machines work for it",
 			Remedy: "leave out --temporal or --offline",
 		}
 	}
 	if err := models.settle(&spec.Models); err != nil {
-		return exitUsage, err
+		return err
 	}
 	if err := spec.Validate(); err != nil {
-		return exitUsage, err
+		return err
 	}
-	if err := models.started(&spec.Models); err != nil {
-		return exitUsage, err
-	}
-	// Search on a fleet, or else in this process.
-	if away, err := onFleet.asked(); err != nil || away {
-		if err != nil {
-			return exitUsage, err
-		}
-		return withFleet(std, o, onFleet.server, func(d *fleet.Driver) (*beagle.Result, error) {
-			return d.Start(ctx, onFleet.id, spec)
-		})
-	}
-	return withDriver(std, o, func(d *local.Driver) (*beagle.Result, error) { return d.Start(ctx, spec) })
+	return models.started(&spec.Models)
 }
 
 // withDriver runs a search with progress, and shows and keeps its result.

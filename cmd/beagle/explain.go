@@ -188,6 +188,7 @@ func explainRule(w io.Writer, m *mutate.Mutator) {
 // isOff reports whether a search uses the rule only when the user names it.
 func isOff(m *mutate.Mutator) bool { return slices.Contains(rules.Suite, m) }
 
+// offMark returns the mark of a rule that is off by default, or "".
 func offMark(m *mutate.Mutator) string {
 	if isOff(m) {
 		return " (off)"
@@ -195,7 +196,7 @@ func offMark(m *mutate.Mutator) string {
 	return ""
 }
 
-// recalled says how often a rule applies to public code.
+// recalled describes how often a rule applies to public code.
 func recalled(r rules.Recall) string {
 	least := ""
 	if r.AtLeast {

@@ -67,6 +67,7 @@ type hotspotFlags struct {
 	heads, across                   bool
 }
 
+// add declares the flags of beagle hotspots.
 func (h *hotspotFlags) add(f *flagSet) {
 	f.StringVar(&h.dir, "C", ".", "the checkout that was profiled: a `directory` in its module")
 	f.StringVar(&h.own, "own", "",
@@ -98,6 +99,8 @@ func (h *hotspotFlags) add(f *flagSet) {
 	f.BoolVar(&h.quiet, "quiet", false, "print no warnings")
 }
 
+// check returns a *beagle.UsageError for a flag whose value is out of range, and finds the program
+// for --html.
 func (h *hotspotFlags) check(f *flagSet) error {
 	bad := func(flag, what, remedy string) error {
 		return &beagle.UsageError{What: "--" + flag + " " + what, Remedy: remedy}
@@ -145,7 +148,7 @@ func runHotspots(ctx context.Context, c *command, args []string, std stdio) (int
 	if err := h.check(f); err != nil {
 		return exitUsage, err
 	}
-	job, err := h.job(sources, std)
+	job, err := h.job(c.name, sources, std)
 	if err != nil {
 		return exitUsage, err
 	}
@@ -192,8 +195,8 @@ type hotspotJob struct {
 	file     string            // beagle.yaml
 }
 
-// job combines the command line with beagle.yaml.
-func (h *hotspotFlags) job(sources []string, std stdio) (*hotspotJob, error) {
+// job combines the command line with beagle.yaml. Errors show an example of the command.
+func (h *hotspotFlags) job(command string, sources []string, std stdio) (*hotspotJob, error) {
 	// Settings of beagle.yaml count where the command line gives none.
 	j := &hotspotJob{hotspotFlags: *h, sources: sources}
 	own := strings.FieldsFunc(h.own, func(r rune) bool { return r == ',' })
@@ -235,7 +238,7 @@ func (h *hotspotFlags) job(sources []string, std stdio) (*hotspotJob, error) {
 	if len(j.sources) == 0 {
 		return nil, &beagle.UsageError{
 			What:   "no SOURCE is given, and " + file + " names none",
-			Remedy: "name a profile, a directory, or an address: beagle hotspots http://localhost:6060",
+			Remedy: "name a profile, a directory, or an address: beagle " + command + " http://localhost:6060",
 		}
 	}
 	if j.options.Calls, err = readCalls(h.calls); err != nil {

@@ -42,6 +42,7 @@ func (p painter) paint(code, text string) string {
 
 func (p painter) heading(text string) { fmt.Fprintf(p, "\n%s\n", p.paint("1", text)) }
 
+// printHotspots prints the summary, the ranking, and what has no entry.
 func printHotspots(w io.Writer, t *hotspots.Table) {
 	p := newPainter(w)
 	for line := range strings.SplitSeq(summary(t), "\n") {
@@ -53,9 +54,9 @@ func printHotspots(w io.Writer, t *hotspots.Table) {
 	for _, r := range t.Rest {
 		fmt.Fprintf(p, "%7s  %s\n", percent(r.Share), r.What)
 	}
-	// Print the dearest functions without an entry, with the reason.
+	// Print the most expensive functions without an entry, with the reason.
 	if len(t.Dropped) > 0 {
-		p.heading(fmt.Sprintf("Without an entry (the dearest of %d; beagle hotspots --why FUNC tells of any)",
+		p.heading(fmt.Sprintf("Without an entry (the costliest of %d; beagle hotspots --why FUNC tells of any)",
 			t.DroppedCount))
 		for _, d := range t.Dropped {
 			fmt.Fprintf(p, "%7s flat %7s cum  %s\n    %s\n", percent(d.Flat), percent(d.Cum), clean(d.Function),
@@ -142,6 +143,7 @@ func printTable(p painter, t *hotspots.Table) {
 	}
 }
 
+// place returns a hot spot's file and line, and the time of a call, where they are known.
 func place(h beagle.Hotspot) string {
 	out := ""
 	if h.File != "" {
@@ -166,6 +168,7 @@ func dropReason(d beagle.DroppedFunction) string {
 	return text + "; it counts for " + strings.Join(for_, ", ")
 }
 
+// printDiff prints the functions whose share moved, fallen shares in green and risen ones in red.
 func printDiff(p painter, d *beagle.HotspotDiff) {
 	if d == nil {
 		return
@@ -220,6 +223,7 @@ func printWhy(w io.Writer, t *hotspots.Table, name string, asJSON bool) (int, er
 	return exitOK, nil
 }
 
+// percent spells a share in percent, with more digits for small ones.
 func percent(share float64) string {
 	switch v := 100 * share; {
 	case v != 0 && math.Abs(v) < 0.1:

@@ -87,6 +87,7 @@ func addChanges(path, from string) error {
 	return errors.Join(j.Sync(), j.Close())
 }
 
+// readInput reads a file, or standard input for "-".
 func readInput(name string) ([]byte, error) {
 	if name == "-" {
 		return io.ReadAll(os.Stdin)

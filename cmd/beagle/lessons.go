@@ -85,7 +85,7 @@ func ownLessons(named []string) ([]string, error) {
 	return out, nil
 }
 
-func (b *lessonLibrary) kept() string     { return filepath.Join(b.home, "lessons") }
+func (b *lessonLibrary) dir() string      { return filepath.Join(b.home, "lessons") }
 func (b *lessonLibrary) proposed() string { return filepath.Join(b.home, "lessons", "proposed") }
 
 // runLessons lists, shows, proposes, keeps or drops lessons.
@@ -188,6 +188,7 @@ func (b *lessonLibrary) find(name string, proposedOnly bool) (*llm.Lesson, error
 	return &all[i], nil
 }
 
+// show prints a lesson.
 func (b *lessonLibrary) show(std stdio, name string, asJSON bool) error {
 	l, err := b.find(name, false)
 	switch {
@@ -242,7 +243,7 @@ func (b *lessonLibrary) keep(std stdio, name string) error {
 	if err != nil {
 		return err
 	}
-	to := filepath.Join(b.kept(), filepath.Base(l.From))
+	to := filepath.Join(b.dir(), filepath.Base(l.From))
 	if _, err := os.Stat(to); !errors.Is(err, fs.ErrNotExist) {
 		return &beagle.UsageError{What: to + " is there already", Remedy: "rename one of the two, or delete it"}
 	}
@@ -253,6 +254,7 @@ func (b *lessonLibrary) keep(std stdio, name string) error {
 	return nil
 }
 
+// drop removes a lesson.
 func (b *lessonLibrary) drop(std stdio, name string) error {
 	l, err := b.find(name, true)
 	if err != nil {

@@ -143,6 +143,7 @@ func finish(std stdio, c *command, args []string, ctx context.Context) int {
 	return max(status, exitNo)
 }
 
+// printUsage prints all commands.
 func printUsage(w io.Writer) {
 	fmt.Fprint(w, `Beagle makes a Go function faster and checks that it still does the same.
 
@@ -257,7 +258,8 @@ func (f *flagSet) mistake(err error) error {
 		return bad
 	}
 	g, ok := f.Lookup(m[2]).Value.(flag.Getter)
-	if !ok {
+	if !ok { // the flag's own error says what is wrong with the value
+		bad.What = fmt.Sprintf("--%s: %s", m[2], bad.What[len(m[0]):])
 		return bad
 	}
 	wants := ""
@@ -282,7 +284,7 @@ func (f *flagSet) mistake(err error) error {
 	return bad
 }
 
-// countOf says how many arguments there are, and which: a flag without its dashes is one, too.
+// countOf returns how many arguments there are, and which: a flag without its dashes is one, too.
 func countOf(args []string) string {
 	const most = 3
 	if len(args) == 0 || len(args) > most {

@@ -25,6 +25,7 @@ type modelOptions struct {
 	about map[string]bool        // the flags about models
 }
 
+// flags declares the flags about models and agents, and keeps their names for settle.
 func (o *modelOptions) flags(f *flagSet, m *flow.Models) {
 	// Note which flags are about models: those that this function adds.
 	others := map[string]bool{}
@@ -42,7 +43,7 @@ func (o *modelOptions) flags(f *flagSet, m *flow.Models) {
 		"let this coding agent write versions too, in a throw-away copy of the module: the `command` of one that "+
 			"speaks the Agent Client Protocol")
 	f.StringVar(&m.KeyFile, "key-file", "", "take the models' keys from this `file`")
-	// What it may cost.
+	// Their costs.
 	f.Var(listFlag{&o.temperatures}, "temperature",
 		"ask models at these `temperatures`, separated by commas; the search learns which pays")
 	f.Float64Var(&o.dollars, "budget-usd", 0, "spend no more than this on models (default 1 for models with a price)")
@@ -51,16 +52,16 @@ func (o *modelOptions) flags(f *flagSet, m *flow.Models) {
 	f.Float64Var(&o.priceIn, "price-in", 0,
 		"`dollars` for a million tokens of prompts, for models whose price is not known")
 	f.Float64Var(&o.priceOut, "price-out", 0, "`dollars` for a million tokens of replies")
-	// How calls are made.
+	// Limits of each call.
 	f.IntVar(&m.InFlight, "in-flight", 4, "calls under way at once")
 	f.IntVar(&m.MaxTokens, "max-tokens", 8192, "the most `tokens` that a reply may have")
 	f.DurationVar(&m.Limit, "call-limit", 0,
 		"time for one call, its retries included (default 3m; 10m when an agent takes part)")
-	// What may leave this machine.
+	// Privacy.
 	f.BoolVar(&m.Offline, "offline", false, "nothing leaves this machine: models at other addresses are refused")
 	f.StringVar(&m.Redact, "redact", "auto",
 		"yes: models get shapes instead of captured values; no; auto: yes for inputs from a file")
-	// What is kept for another run, and who takes part.
+	// Recordings, lessons, and the part of the rules.
 	f.StringVar(&m.Record, "record", "", "record replies and the way of the search into this `directory`")
 	f.StringVar(&m.Replay, "replay", "",
 		"take replies and the way of the search from this `directory`; no model is asked")

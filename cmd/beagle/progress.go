@@ -159,7 +159,7 @@ func (p *progress) draw(e *flow.EvaluatedEvent) {
 	p.clear()
 	lines := []string{
 		fmt.Sprintf("%s search   %s %d of %d candidates, generation %d, %s", p.clock(), bar(e.Candidates, e.Budget),
-			e.Candidates, e.Budget, e.Generation, p.left(e)),
+			e.Candidates, e.Budget, e.Generation, p.timeLeft(e)),
 		"         " + statuses(e.Statuses),
 		"         islands " + islands(e.Islands),
 	}
@@ -185,8 +185,8 @@ func (p *progress) width() int {
 	return 120
 }
 
-// left estimates the time that the rest of the search takes.
-func (p *progress) left(e *flow.EvaluatedEvent) string {
+// timeLeft estimates the time that the rest of the search takes.
+func (p *progress) timeLeft(e *flow.EvaluatedEvent) string {
 	if e.Candidates == 0 {
 		return ""
 	}

@@ -113,6 +113,7 @@ func line(t trials.Done) string {
 		report.Ratio(t.Result.Train), verdict)
 }
 
+// printRates prints how often the judge errs, and where that was measured.
 func printRates(w io.Writer, r *beagle.ErrorRates) {
 	for _, x := range []struct {
 		what string

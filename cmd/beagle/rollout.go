@@ -93,13 +93,13 @@ type startFlags struct {
 	token, listen string
 	server        fleet.Server // whose workflow drives it; none: this process does
 
-	// What the plan and the ledger need to know.
+	// For the plan and the ledger.
 	id, service, config string
 	predicted           string
 	cores, slow         float64
 	noShadow            bool
 
-	// What each process does.
+	// Orders to each process.
 	unit   string
 	slice  time.Duration
 	orders wire.RolloutOrders
@@ -114,6 +114,7 @@ type judgeFlags struct {
 	state string
 }
 
+// flags declares the flags of all verbs.
 func (o *rolloutFlags) flags(f *flagSet) {
 	f.StringVar(&o.plan, "plan", "", "start, judge: `file` with the plan, as JSON (docs/rollout.md)")
 	f.StringVar(&o.dir, "C", ".", "shadow, patch, start: `directory` of the module")
@@ -124,10 +125,12 @@ func (o *rolloutFlags) flags(f *flagSet) {
 	o.judgeFlags.flags(f)
 }
 
+// flags declares the flags of beagle rollout shadow.
 func (o *shadowFlags) flags(f *flagSet) {
 	f.StringVar(&o.corpus, "corpus", "", "shadow: `file` of captured calls, as 'beagle capture' writes it")
 }
 
+// flags declares the flags of beagle rollout start.
 func (o *startFlags) flags(f *flagSet) {
 	f.Var(listFlag{&o.at}, "at",
 		"start: `addresses` of processes: paths of Unix sockets, or URLs of handlers, separated by commas")
@@ -153,6 +156,7 @@ func (o *startFlags) flags(f *flagSet) {
 	f.Float64Var(&o.orders.TTL, "ttl", 86400, "start: seconds until a process ends the rollout by itself")
 }
 
+// flags declares the flags of beagle rollout rehearse.
 func (o *rehearseFlags) flags(f *flagSet) {
 	f.StringVar(&o.program, "run", "", "rehearse: `command` that runs the service, built with both versions")
 	f.StringVar(&o.load, "load", "",
@@ -160,20 +164,27 @@ func (o *rehearseFlags) flags(f *flagSet) {
 	f.DurationVar(&o.lasts, "for", time.Minute, "rehearse: length of the rehearsal")
 }
 
+// flags declares the flags of beagle rollout judge.
 func (o *judgeFlags) flags(f *flagSet) {
 	f.StringVar(&o.state, "state", "",
 		"judge: `file` that keeps the experiment; made from the plan when it is not there")
 }
 
-// rolloutVerbs are the verbs with the numbers of their arguments.
+// rolloutVerbs are the verbs with their arguments and the numbers of these.
 var rolloutVerbs = map[string]struct {
+	takes       string
 	least, most int
 	run         func(ctx context.Context, o *rolloutFlags) (int, error)
 }{
-	"shadow": {2, 2, rolloutShadow}, "patch": {2, 2, rolloutPatch}, "rehearse": {1, 1, rolloutRehearse},
-	"start": {1, 1, rolloutStart}, "status": {0, 1, rolloutStatus},
-	"stop": {1, 1, rolloutStop}, "judge": {1, 1000, rolloutJudge}, "template": {1, 1, rolloutTemplate},
-	"guardrails": {1, 100, rolloutGuardrails},
+	"shadow":     {"CANDIDATE.go PKG.F", 2, 2, rolloutShadow},
+	"patch":      {"CANDIDATE.go PKG.F", 2, 2, rolloutPatch},
+	"rehearse":   {"PKG.F", 1, 1, rolloutRehearse},
+	"start":      {"PKG.F", 1, 1, rolloutStart},
+	"status":     {"[ID]", 0, 1, rolloutStatus},
+	"stop":       {"ID", 1, 1, rolloutStop},
+	"judge":      {"BLOCKS...", 1, 1000, rolloutJudge},
+	"template":   {"argo, flagger, job or openfeature", 1, 1, rolloutTemplate},
+	"guardrails": {"SLO.yml...", 1, 100, rolloutGuardrails},
 }
 
 // runRollout checks the verb and its arguments, and runs it.
@@ -193,8 +204,10 @@ func runRollout(ctx context.Context, c *command, args []string, std stdio) (int,
 	}
 	o.verb, o.rest = rest[0], rest[1:]
 	if n := len(o.rest); n < verb.least || n > verb.most {
-		return exitUsage, &beagle.UsageError{What: fmt.Sprintf("rollout %s: %s given", o.verb, countOf(o.rest)),
-			Remedy: "'beagle rollout --help' shows examples"}
+		return exitUsage, &beagle.UsageError{
+			What:   fmt.Sprintf("rollout %s: %s given, it takes %s", o.verb, countOf(o.rest), verb.takes),
+			Remedy: "'beagle rollout --help' shows examples",
+		}
 	}
 	if o.id != "" && !plainName.MatchString(o.id) {
 		return exitUsage, &beagle.UsageError{What: fmt.Sprintf("--id %q is not a name", o.id),

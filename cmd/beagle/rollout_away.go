@@ -26,8 +26,8 @@ func placedRollout(b pilot.Base) (at fleet.Server, ok bool, err error) {
 	return fleet.PlacedIn(b.Path(""))
 }
 
-// away has a workflow carry the rollout out, and follows it by its state in the store.
-func (l *flight) away(ctx context.Context) (int, error) {
+// runOnServer has a workflow carry the rollout out, and follows it by its state in the store.
+func (l *flight) runOnServer(ctx context.Context) (int, error) {
 	if err := l.place(ctx); err != nil {
 		return exitNo, err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/beagle-go/beagle/internal/rollout/pilot"
 )
 
+// reportOf returns an experiment and its last decision as a report.
 func reportOf(e *rollout.Experiment, d rollout.Decision) *pilot.Report {
 	return &pilot.Report{Function: e.Plan.Function, Build: e.Plan.Build, Phase: e.State.Phase, Action: d.Action,
 		Cause: d.Cause, Share: e.Share(), Blocks: e.State.Blocks, Refused: e.State.Refused, Exposure: e.State.Exposure,
@@ -57,7 +58,7 @@ func rolloutJudge(ctx context.Context, o *rolloutFlags) (int, error) {
 			return exitUsage, err
 		}
 		for _, b := range blocks {
-			if s := e.State.Streams[b.ID]; s != nil && b.Seq <= s.Seq || over(e) {
+			if s := e.State.Streams[b.ID]; s != nil && b.Seq <= s.Seq || hasEnded(e) {
 				continue
 			}
 			d = e.Next(b)
@@ -77,7 +78,8 @@ func rolloutJudge(ctx context.Context, o *rolloutFlags) (int, error) {
 	return rolloutExit(r), nil
 }
 
-func over(e *rollout.Experiment) bool {
+// hasEnded reports whether an experiment was released or rolled back.
+func hasEnded(e *rollout.Experiment) bool {
 	return e.State.Phase == rollout.RolledBack || e.State.Phase == rollout.Released
 }
 
@@ -119,6 +121,7 @@ func readPlan(file string) (p rollout.Plan, err error) {
 	return p, nil
 }
 
+// loadExperiment reads the experiment of a state file.
 func loadExperiment(file string) (*rollout.Experiment, error) {
 	f, err := pilot.Load(file, "name another file with --state, or remove it to begin anew")
 	if err != nil {

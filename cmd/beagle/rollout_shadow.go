@@ -161,12 +161,12 @@ func shadowOf(build string) (*pilot.Shadow, error) {
 	if err != nil {
 		return nil, err
 	}
-	return kept[pilot.Shadow](file, "take the shadow again")
+	return readIfThere[pilot.Shadow](file, "take the shadow again")
 }
 
-// kept reads a file that a command left; nil if there is none. The remedy is for a file that cannot
-// be read.
-func kept[T any](file, remedy string) (*T, error) {
+// readIfThere reads a file that a command left; nil if there is none. The remedy is for a file that
+// cannot be read.
+func readIfThere[T any](file, remedy string) (*T, error) {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

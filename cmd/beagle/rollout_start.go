@@ -46,9 +46,9 @@ func rolloutStart(ctx context.Context, o *rolloutFlags) (int, error) {
 		return l.ended(holding(l.f))
 	}
 	if o.server.Address != "" {
-		return l.away(ctx)
+		return l.runOnServer(ctx)
 	}
-	return l.here(ctx)
+	return l.runHere(ctx)
 }
 
 // prepare looks at the processes, and takes up the rollout or begins one.
@@ -128,8 +128,8 @@ func (l *flight) unlock() {
 	l.lock = nil
 }
 
-// here carries the rollout out in this process.
-func (l *flight) here(ctx context.Context) (int, error) {
+// runHere carries the rollout out in this process.
+func (l *flight) runHere(ctx context.Context) (int, error) {
 	// A workflow may drive this rollout already.
 	switch at, placed, err := placedRollout(l.base); {
 	case err != nil:
@@ -171,12 +171,12 @@ func (l *flight) pilot() (*pilot.Pilot, error) {
 		return nil, err
 	}
 	crew.Warn, crew.Ours = l.warn, l.base.Ours(func() int { return l.f.Log.Round })
-	return &pilot.Pilot{Crew: *crew, Flight: l.f, Limits: l.order.Limits, Save: l.base.Save, Told: l.told}, nil
+	return &pilot.Pilot{Crew: *crew, Flight: l.f, Limits: l.order.Limits, Save: l.base.Save, Told: l.keepDecision}, nil
 }
 
 // rehearsed refuses versions whose last rehearsal did harm.
 func (l *flight) rehearsed(build string) error {
-	r, err := kept[pilot.Rehearsal](rehearsalFile(l.base.Store, build), "rehearse again")
+	r, err := readIfThere[pilot.Rehearsal](rehearsalFile(l.base.Store, build), "rehearse again")
 	switch {
 	case err != nil:
 		return err
@@ -233,7 +233,7 @@ func (l *flight) open(build string, complete func(rollout.Plan) rollout.Plan) er
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	// Else begin: the plan, completed by flags and by the shadow.
+	// Otherwise begin: the plan, completed by flags and by the shadow.
 	var p rollout.Plan
 	if l.plan != "" {
 		if p, err = readPlan(l.plan); err != nil {
@@ -278,8 +278,8 @@ func (o *rolloutFlags) unitOf(planned rollout.Unit) (rollout.Unit, error) {
 	return unit, nil
 }
 
-// told prints and keeps a decision that changes something.
-func (l *flight) told(d rollout.Decision) {
+// keepDecision prints and keeps a decision that changes something.
+func (l *flight) keepDecision(d rollout.Decision) {
 	l.say(pilot.Told{At: time.Now(), Decision: d})
 	if l.rehearses {
 		return
@@ -385,6 +385,7 @@ func (l *flight) serve(look pilot.Source) (stop func(), err error) {
 	return func() { server.Close() }, nil
 }
 
+// print prints a report, and what the user does next.
 func (l *flight) print(r *pilot.Report) error {
 	if l.asJSON {
 		return printJSON(l.std.out, r)

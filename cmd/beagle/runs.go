@@ -236,7 +236,7 @@ func runCancel(ctx context.Context, c *command, args []string, std stdio) (int, 
 			"takes it up again.\n", b.ID, at.Address)
 		return exitOK, nil
 	}
-	// Else it names a run: on a server, or of a process on this machine.
+	// Otherwise it names a run: on a server, or of a process on this machine.
 	run, err := s.Run(rest[0])
 	if err != nil {
 		return exitUsage, err
@@ -272,6 +272,7 @@ func runCancel(ctx context.Context, c *command, args []string, std stdio) (int, 
 	return exitOK, nil
 }
 
+// printJSON prints a value as indented JSON.
 func printJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")

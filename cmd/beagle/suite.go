@@ -56,6 +56,7 @@ type suiteOptions struct {
 	quiet      bool
 }
 
+// flags declares the flags of beagle suite.
 func (o *suiteOptions) flags(f *flagSet) {
 	o.spec = flow.Defaults()
 	f.StringVar(&o.dir, "dir", "suite/tasks", "the `folder` whose folders are the tasks")
@@ -77,6 +78,7 @@ func (o *suiteOptions) flags(f *flagSet) {
 
 const maxSeeds = 100
 
+// validate returns a *beagle.UsageError for a flag whose value is out of range.
 func (o *suiteOptions) validate() error {
 	spec := o.spec
 	spec.Target = "any"
@@ -198,6 +200,7 @@ func (o *suiteOptions) deliver(w io.Writer, r *suite.Report, stopped bool) error
 	return nil
 }
 
+// listTasks prints the tasks of the suite.
 func listTasks(w io.Writer, tasks []suite.Task, asJSON bool) error {
 	if asJSON {
 		return printJSON(w, tasks)
@@ -261,7 +264,7 @@ func printSuite(w io.Writer, r *suite.Report) {
 	}
 }
 
-// searchedWith says which rules took part, where the user chose them.
+// searchedWith names the rules that took part, where the user chose them.
 func searchedWith(names []string) string {
 	if len(names) == 0 {
 		return ""

@@ -12,9 +12,9 @@ import (
 // maxTogether bounds the names of a group on a command line.
 const maxTogether = 64
 
-// together takes the target off the arguments. A shell makes several words of ./pkg.{A,B} when it
-// is not quoted: words that name functions of one package are one group.
-func together(args []string) (target string, rest []string) {
+// splitTarget takes the target off the arguments. A shell makes several words of ./pkg.{A,B} when
+// it is not quoted: words that name functions of one package are one group.
+func splitTarget(args []string) (target string, rest []string) {
 	n := 1
 	for n < len(args) && !isThere(args[n]) && !strings.HasSuffix(args[n], ".go") {
 		n++
@@ -48,7 +48,7 @@ func isThere(path string) bool {
 
 // oneTarget does what together does where nothing but a target is given.
 func oneTarget(args []string) (string, error) {
-	target, rest := together(args)
+	target, rest := splitTarget(args)
 	if len(rest) > 0 {
 		return "", &beagle.UsageError{
 			What: fmt.Sprintf("%d arguments are not functions of one package: %s", len(args),

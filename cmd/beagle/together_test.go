@@ -20,7 +20,7 @@ func TestTogether(t *testing.T) {
 		{[]string{"./p.F", "missing"}, "./p.F", []string{"missing"}},
 		{[]string{"F", "G"}, "F", []string{"G"}},
 	} {
-		target, rest := together(c.args)
+		target, rest := splitTarget(c.args)
 		if target != c.target || !slices.Equal(rest, c.rest) {
 			t.Errorf("%q: %q %q, want %q %q", c.args, target, rest, c.target, c.rest)
 		}

@@ -125,7 +125,7 @@ func runVerify(ctx context.Context, c *command, args []string, std stdio) (int, 
 		return exitUsage, &beagle.UsageError{What: "--measure and --no-measure exclude each other",
 			Remedy: "leave one of them out"}
 	}
-	spec.Target, rest = together(rest)
+	spec.Target, rest = splitTarget(rest)
 	if err := spec.Validate(); err != nil {
 		return exitUsage, err
 	}
@@ -199,6 +199,7 @@ func readVersions(args []string) (out []local.SourceFile, several bool, err erro
 	return out, several || len(args) > 1, nil
 }
 
+// goFiles lists the Go files of a directory, tests aside.
 func goFiles(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -62,6 +62,7 @@ func printAssurance(w io.Writer, a *beagle.Assurance) {
 	}
 }
 
+// printCounterexample prints an input on which two versions differ, and both outcomes.
 func printCounterexample(w io.Writer, x *beagle.Counterexample) {
 	switch {
 	case x == nil:

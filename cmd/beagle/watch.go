@@ -72,8 +72,9 @@ type watchFlags struct {
 	std                     stdio
 }
 
+// flags declares the flags of beagle watch.
 func (o *watchFlags) flags(f *flagSet) {
-	// What is watched.
+	// The subject of the watch.
 	f.StringVar(&o.dir, "C", ".", "the checkout that was profiled: a `directory` in its module")
 	f.StringVar(&o.own, "own", "",
 		"import path `prefixes` of your own code, with commas; the checkout's module by default")
@@ -91,7 +92,7 @@ func (o *watchFlags) flags(f *flagSet) {
 	f.DurationVar(&o.window, "window", time.Hour, "length of a window; shorter ones have fewer samples")
 	f.DurationVar(&o.every, "every", 10*time.Minute, "without --once: time from one profile to the next")
 	f.DurationVar(&o.keep, "keep", 400*24*time.Hour, "time for which windows are kept")
-	// What counts as a change.
+	// Bounds of a change.
 	f.IntVar(&o.season, "season", 1, "windows after which the load repeats: 24 for days of hours; 1 for none")
 	f.IntVar(&o.settle, "settle", 0, "windows that a change must last (default 6)")
 	f.IntVar(&o.horizon, "horizon", 0, "windows to forecast; a season by default, 12 without one")
@@ -99,7 +100,7 @@ func (o *watchFlags) flags(f *flagSet) {
 		"config.json beside it, from "+toto.Home+" (Apache 2.0); toto of "+settings.Name+" by default")
 	f.Float64Var(&o.least, "least", 0.5, "least share in percent of a function that is looked at")
 	f.Float64Var(&o.change, "change", 1, "least change in percent of a function's share")
-	// What is printed, and what follows.
+	// The output, and what follows.
 	f.BoolVar(&o.once, "once", false, "read the sources once and end")
 	f.BoolVar(&o.all, "all", false, "print all findings so far, not only new ones")
 	f.BoolVar(&o.next, "next", false, "print the services that were watched, in the order in which to work on them")
@@ -111,6 +112,7 @@ func (o *watchFlags) flags(f *flagSet) {
 	f.BoolVar(&o.quiet, "quiet", false, "print no warnings")
 }
 
+// check returns a *beagle.UsageError for a flag whose value is out of range.
 func (o *watchFlags) check(f *flagSet) error {
 	bad := func(flag, what, remedy string) error {
 		return &beagle.UsageError{What: "--" + flag + " " + what, Remedy: remedy}
@@ -166,7 +168,7 @@ func runWatch(ctx context.Context, c *command, args []string, std stdio) (int, e
 		sources = []string{os.DevNull} // a finding needs no source
 	}
 	// Open the archive, and serve the command's own metrics.
-	job, err := o.job(sources, std)
+	job, err := o.job(c.name, sources, std)
 	if err != nil {
 		return exitUsage, err
 	}

@@ -232,7 +232,7 @@ func (w *watcher) turn(all []watch.Window, ahead []windows.Outlook, standing []w
 		t.Spots = append(t.Spots, watch.Spot{Function: row.Function, Share: share})
 	}
 	if w.options.Checkout == nil { // this look read no profile
-		if old, err := kept[watch.Turn](w.turnFile(), lookAgain); err == nil && old != nil {
+		if old, err := readIfThere[watch.Turn](w.turnFile(), lookAgain); err == nil && old != nil {
 			t.Spots = old.Spots
 		}
 	}
@@ -249,6 +249,7 @@ func (w *watcher) turnFile() string {
 	return filepath.Join(w.store.Dir(), "watch", w.name, "turn.json")
 }
 
+// keepTurn saves the service's turn for its next look.
 func (w *watcher) keepTurn(t watch.Turn) error {
 	text, err := json.Marshal(t)
 	if err != nil {
@@ -265,7 +266,7 @@ func turns(dir string, now time.Time) ([]watch.Turn, error) {
 	}
 	out := []watch.Turn{}
 	for _, file := range files {
-		t, err := kept[watch.Turn](file, lookAgain)
+		t, err := readIfThere[watch.Turn](file, lookAgain)
 		if err != nil {
 			return nil, err
 		}

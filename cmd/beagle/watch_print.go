@@ -48,6 +48,7 @@ func (w *watcher) report(j *windows.Judged) (*windows.Report, error) {
 // worth orders findings: the most expensive one comes first.
 func worth(f watch.Finding) float64 { return max(f.Change.Estimate, -f.Change.Estimate) }
 
+// print prints a look at the service, and its findings.
 func (w *watcher) print(r *windows.Report) error {
 	if w.asJSON {
 		return printJSON(w.std.out, r)
@@ -71,6 +72,7 @@ func (w *watcher) print(r *windows.Report) error {
 	return nil
 }
 
+// printFinding prints a finding with its cause and its command.
 func printFinding(p painter, f watch.Finding) {
 	p.heading(fmt.Sprintf("%s  %s", f.Kind, clean(cmp.Or(f.Function, f.Subject))))
 	if f.Kind == watch.NewInputs {

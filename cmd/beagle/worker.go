@@ -36,6 +36,7 @@ for bad input.`,
 
 func init() { workerCommand.run = runWorker }
 
+// serverFlags declares the flags that name a Temporal server.
 func serverFlags(f *flagSet, s *fleet.Server) {
 	f.StringVar(&s.Address, "temporal", "", "`host:port` of a Temporal server (docs/fleet.md)")
 	f.StringVar(&s.Namespace, "namespace", "default", "namespace on the Temporal server")
@@ -74,6 +75,7 @@ type fleetOptions struct {
 	id     string
 }
 
+// flags declares the flags of a run on a fleet.
 func (o *fleetOptions) flags(f *flagSet) {
 	serverFlags(f, &o.server)
 	f.StringVar(&o.id, "run-id", "", "with --temporal: `name` of the run; a second start of a name follows the first")

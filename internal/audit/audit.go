@@ -144,7 +144,7 @@ func load(ctx context.Context, dir string, o Options) ([]*packages.Package, erro
 				Remedy: "mend it, or name other packages: beagle audit ./pkg",
 			}
 		}
-		// Of a package and the same package with its tests, the second holds both.
+		// The package with its tests also holds the package without them.
 		if p.ForTest != "" {
 			out = append(out, p)
 		}

@@ -47,15 +47,15 @@ func benchmarksOf(p *packages.Package) []*benchmark {
 		}
 		for _, d := range f.Decls {
 			if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil {
-				out = append(out, within(p, fn)...)
+				out = append(out, benchmarksIn(p, fn)...)
 			}
 		}
 	}
 	return out
 }
 
-// within returns a declared function, if it is a benchmark, and those in it.
-func within(p *packages.Package, fn *ast.FuncDecl) []*benchmark {
+// benchmarksIn returns a declared function, if it is a benchmark, and those in it.
+func benchmarksIn(p *packages.Package, fn *ast.FuncDecl) []*benchmark {
 	var out []*benchmark
 	add := func(t *ast.FuncType, body *ast.BlockStmt) *benchmark {
 		b, ok := parameter(p.TypesInfo, t)
@@ -185,7 +185,7 @@ func (x *benchmark) findLoops() []loop {
 	return out
 }
 
-// kind says what ends a loop with these parts, if that is the testing package.
+// kind returns what ends a loop with these parts, if that is the testing package.
 func (x *benchmark) kind(parts ...ast.Node) (kind loopKind, ok bool) {
 	for _, part := range parts {
 		if part == nil || part == ast.Stmt(nil) || part == ast.Expr(nil) {

@@ -61,8 +61,8 @@ type using struct {
 // calledDeep bounds how many calls down a function of the package is followed.
 const calledDeep = 3
 
-// usesUp says which argument a function uses up, or returns nil. The library's functions are known
-// by name. A function of the package does it if its body hands a parameter to one that does, swaps
+// usesUp returns the argument that a function uses up, or nil. The library's functions are known by
+// name. A function of the package does it if its body hands a parameter to one that does, swaps
 // elements of it that it compared, in a loop, or reads from it in a loop.
 func (x *pass) usesUp(f *types.Func, deep int) *using {
 	if f == nil || f.Pkg() == nil || f.Signature().Recv() != nil {
@@ -160,7 +160,7 @@ func (p *given) swaps(a *ast.AssignStmt) bool {
 	return true
 }
 
-// call says how a call uses the parameter up: as an argument, or by a method that reads.
+// call returns how a call uses the parameter up: as an argument, or by a method that reads.
 func (p *given) call(call *ast.CallExpr, inLoop bool) *using {
 	if sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr); ok && inLoop && p.is(sel.X, p.v) &&
 		strings.HasPrefix(sel.Sel.Name, "Read") && isReader(p.v.Type()) {
@@ -296,7 +296,7 @@ func (x *pass) touchesTimer(s ast.Stmt) bool {
 	return found
 }
 
-// costly says why a statement takes long; "" when that is not plain.
+// costly returns the reason why a statement takes long, or "".
 func (x *pass) costly(s ast.Stmt) (why string) {
 	x.inspect(s, func(n ast.Node) bool {
 		if call, ok := n.(*ast.CallExpr); ok {

@@ -35,7 +35,7 @@ const (
 	toldGroups  = 3        // of the differences
 )
 
-// CompareInputs says how a benchmark's inputs mislead, beside those that production was seen to
+// CompareInputs finds how a benchmark's inputs mislead, beside those that production was seen to
 // have. at is the benchmark's place.
 func CompareInputs(at Mistake, bench, production Inputs) (all []Mistake) {
 	found := func(rule, reason, remedy string) {
@@ -57,16 +57,16 @@ func CompareInputs(at Mistake, bench, production Inputs) (all []Mistake) {
 		found("warm-only", fmt.Sprintf("its inputs have %d KiB and stay in the nearest cache; the recorded ones have "+
 			"%d", (bench.Bytes+1023)>>10, production.Bytes>>10), remedy+" with --state cold")
 	}
-	if unlike := apart(bench.Groups, production.Groups); unlike >= maxUnlike {
+	if unlike := distance(bench.Groups, production.Groups); unlike >= maxUnlike {
 		found("unlike-corpus", fmt.Sprintf("%.0f %% of its calls are of other kinds than production's: %s", 100*unlike,
 			differences(bench.Groups, production.Groups)), remedy)
 	}
 	return all
 }
 
-// apart returns the total variation distance.
-func apart(a, b map[string]float64) (sum float64) {
-	for _, name := range together(a, b) {
+// distance returns the total variation distance.
+func distance(a, b map[string]float64) (sum float64) {
+	for _, name := range keysOfBoth(a, b) {
 		sum += math.Abs(a[name]-b[name]) / 2
 	}
 	return sum
@@ -74,7 +74,7 @@ func apart(a, b map[string]float64) (sum float64) {
 
 // differences names the largest ones.
 func differences(bench, production map[string]float64) string {
-	list := together(bench, production)
+	list := keysOfBoth(bench, production)
 	inorder.By(list, func(x, y string) int {
 		return cmp.Compare(math.Abs(bench[y]-production[y]), math.Abs(bench[x]-production[x]))
 	})
@@ -85,7 +85,7 @@ func differences(bench, production map[string]float64) string {
 	return strings.Join(out, "; ")
 }
 
-func together(a, b map[string]float64) []string {
+func keysOfBoth(a, b map[string]float64) []string {
 	both := maps.Clone(a)
 	if both == nil {
 		both = map[string]float64{}

@@ -13,10 +13,10 @@ import (
 // stays fast or slow.
 const shortTurn = 4 * time.Millisecond
 
-// alone times copies of the original in one process and those of a candidate
+// timeApart times copies of the original in one process and those of a candidate
 // in another, in turns, over the same inputs and with the joint process's number
 // of calls.
-func (m *confirmer) alone(ctx context.Context, im image, t *finalist, parts int) error {
+func (m *confirmer) timeApart(ctx context.Context, im image, t *finalist, parts int) error {
 	// Only copies that start at equal addresses are compared.
 	pairs := m.matched(im, t)
 	if t.fail != "" || len(pairs) == 0 {
@@ -34,12 +34,12 @@ func (m *confirmer) alone(ctx context.Context, im image, t *finalist, parts int)
 	q.Calls, q.Windows = m.schedule.calls, m.apartWindows(q, round)
 	var qs [2]*rt.Time
 	for i := range qs {
-		qs[i] = only(q, sides[i])
+		qs[i] = forVariants(q, sides[i])
 		qs[i].Turns = &rt.Turns{Length: int64(max(shortTurn, 2*round)), Second: i == 1}
 	}
 	// A process that dies or is refused makes the candidate fail, unless the machine may be the
 	// cause.
-	replies, failure, err := m.lab.apart(ctx, im, qs)
+	replies, failure, err := m.rig.timeApart(ctx, im, qs)
 	if err != nil {
 		return err
 	}

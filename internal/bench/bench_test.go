@@ -129,11 +129,11 @@ func tinyCorpus() (*beagle.Corpus, error) {
 	return c, nil
 }
 
-// blindLab does not see that two versions have the same machine code, so that
+// blindRig does not see that two versions have the same machine code, so that
 // the measurement itself has to say so.
-type blindLab struct{ *realLab }
+type blindRig struct{ *realRig }
 
-func (blindLab) sameCode(int) bool { return false }
+func (blindRig) sameCode(int) bool { return false }
 
 // TestConfirm measures the original against itself and against a version many times faster, for
 // real. It asserts on the verdicts only, and on no wall time.
@@ -148,7 +148,7 @@ func TestConfirm(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.close()
-	m.lab = blindLab{l}
+	m.rig = blindRig{l}
 	ms, err := m.run(context.Background(), 10)
 	if err != nil {
 		t.Fatal(err)

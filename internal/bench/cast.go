@@ -13,7 +13,7 @@ func (m *confirmer) cast(im image, ts []*finalist) []int {
 	for _, t := range ts {
 		base, cand := m.originals(), t.copies
 		if m.slow {
-			base, cand = m.alike(im, t, originals)
+			base, cand = m.sameAddress(im, t, originals)
 		}
 		originals = union(originals, base)
 		copies = append(copies, cand...)
@@ -21,10 +21,10 @@ func (m *confirmer) cast(im image, ts []*finalist) []int {
 	return slices.Concat(originals, copies)
 }
 
-// alike returns a few copies of the original and of a candidate that start at the same address
-// modulo 64: the address that most copies of both have. It prefers copies of the original that are
-// timed anyhow, or those in the half with less evidence.
-func (m *confirmer) alike(im image, t *finalist, timed []int) (base, cand []int) {
+// sameAddress returns a few copies of the original and of a candidate that start at the same
+// address modulo 64: the address that most copies of both have. It prefers copies of the original
+// that are timed anyhow, or those in the half with less evidence.
+func (m *confirmer) sameAddress(im image, t *finalist, timed []int) (base, cand []int) {
 	best, known := 0, caseFrom(t.train).Halves
 	// Take each address at which both have copies, and value it: by the number of pairs first, then
 	// by copies that are timed already, and by the half with less evidence.

@@ -44,7 +44,7 @@ const (
 	layoutShare, apartShare, pgoShare = 0.7, 0.15, 0.15
 	// Time that a candidate with large tables takes beyond the budget.
 	coldShare = 0.15
-	// Of a layout's time, what goes to inputs other than the training ones.
+	// Shares of a layout's time for inputs other than the training ones.
 	holdoutPart, freshPart = 0.2, 0.15
 )
 
@@ -58,9 +58,9 @@ func (o Options) defaults() Options {
 	return o
 }
 
-// A lab builds binaries and times variants in them. The first variants are the
+// A rig builds binaries and times variants in them. The first variants are the
 // original, the next as many the first candidate, and so on. Tests simulate it.
-type lab interface {
+type rig interface {
 	// build links everything in a first layout; failed names the candidates
 	// that the compiler refused.
 	build(ctx context.Context, pgo string, layout uint64) (im image, failed map[int]string, err error)
@@ -69,8 +69,8 @@ type lab interface {
 	// time runs the request in a fresh process. A failure says how the
 	// process ended without a reply.
 	time(ctx context.Context, im image, q *rt.Time) (*rt.TimeReply, string, error)
-	// apart runs two requests in a fresh process each, at the same time.
-	apart(ctx context.Context, im image, qs [2]*rt.Time) ([2]*rt.TimeReply, string, error)
+	// timeApart runs two requests in a fresh process each, at the same time.
+	timeApart(ctx context.Context, im image, qs [2]*rt.Time) ([2]*rt.TimeReply, string, error)
 	// profile makes the profile that a build with PGO takes from one of the
 	// variants at work; the module's own profile, if there is one.
 	profile(ctx context.Context, im image, q *rt.Time) (path string, err error)
@@ -105,7 +105,7 @@ type finalist struct {
 
 // A confirmer measures the finalists together.
 type confirmer struct {
-	lab       lab
+	rig       rig
 	options   Options
 	rng       *rand.Rand
 	copies    int // of each version in a binary
@@ -118,7 +118,7 @@ type confirmer struct {
 
 // A subject is the function that a confirmer measures, with its inputs.
 type subject struct {
-	inPlace bool // the lab is a Place: nothing is repeated apart, cold or with a profile
+	inPlace bool // the rig is a Place: nothing is repeated apart, cold or with a profile
 	slow    bool // the function is: fewer copies are timed
 	mutates bool
 	panics  bool
@@ -273,9 +273,9 @@ func (m *confirmer) forgiven() bool {
 	return m.accidents <= 2
 }
 
-// time has the lab time a program, and adds up what that took.
+// time has the rig time a program, and adds up what that took.
 func (m *confirmer) time(ctx context.Context, im image, q *rt.Time) (*rt.TimeReply, string, error) {
-	reply, failure, err := m.lab.time(ctx, im, q)
+	reply, failure, err := m.rig.time(ctx, im, q)
 	if err == nil && failure == "" {
 		for i := range reply.Sets {
 			m.timeBudget.spent += time.Duration(reply.Sets[i].Millis * float64(time.Millisecond))
@@ -298,7 +298,7 @@ func (m *confirmer) joint(ctx context.Context, im image, q *rt.Time) (*rt.TimeRe
 	}
 	// Is the original the cause? Then leave out the inputs on which it panics.
 	originals := among(q.Variants, m.originals())
-	_, alone, err := m.time(ctx, im, only(q, originals))
+	_, alone, err := m.time(ctx, im, forVariants(q, originals))
 	if err == nil && alone != "" && !m.panics {
 		m.panics, q.SkipPanics = true, true // an input that the corpus's facets say nothing of
 		return m.joint(ctx, im, q)
@@ -306,7 +306,7 @@ func (m *confirmer) joint(ctx context.Context, im image, q *rt.Time) (*rt.TimeRe
 	if err != nil || alone != "" {
 		return nil, orError(err, "the original cannot be timed: "+alone+"; if a call takes long, record smaller inputs")
 	}
-	// Else try each candidate alone with the original. Those that die are out.
+	// Otherwise try each candidate alone with the original. Those that die are out.
 	guilty := false
 	var left []int
 	for _, t := range m.live() {
@@ -314,7 +314,7 @@ func (m *confirmer) joint(ctx context.Context, im image, q *rt.Time) (*rt.TimeRe
 		if len(copies) == 0 {
 			continue
 		}
-		_, f, err := m.time(ctx, im, only(q, slices.Concat(originals, copies)))
+		_, f, err := m.time(ctx, im, forVariants(q, slices.Concat(originals, copies)))
 		if err != nil {
 			return nil, err
 		}
@@ -362,8 +362,8 @@ func orError(err error, text string) error {
 	return fmt.Errorf("%s", text)
 }
 
-// only returns a request for some of the variants.
-func only(q *rt.Time, variants []int) *rt.Time {
+// forVariants returns a request for some of the variants.
+func forVariants(q *rt.Time, variants []int) *rt.Time {
 	c := *q
 	c.Variants = variants
 	return &c
@@ -434,8 +434,8 @@ func (m *confirmer) resources(q *rt.Time, t *rt.Timing, ts []*finalist) {
 }
 
 // newConfirmer prepares the measurement of n candidates.
-func newConfirmer(l lab, n int, o Options) *confirmer {
-	m := &confirmer{lab: l, options: o, copies: copiesOf(n), rng: rand.New(rand.NewPCG(o.Seed, 0xbea91e))}
+func newConfirmer(l rig, n int, o Options) *confirmer {
+	m := &confirmer{rig: l, options: o, copies: copiesOf(n), rng: rand.New(rand.NewPCG(o.Seed, 0xbea91e))}
 	m.timeBudget.total = o.Budget
 	m.untimed = map[string]bool{}
 	for i := range n {

@@ -55,7 +55,7 @@ var doubts = []doubt{
 	notOnNewInputs, notApart, notWithColdCaches, notWithPGO, notWithCollector,
 }
 
-// decideGain says whether the candidate is faster, and if not, why.
+// decideGain decides whether the candidate is faster, and if not, why.
 func decideGain(e *Case, corrected beagle.Ratio) (faster bool, why string) {
 	return decideBy(doubts, e, corrected)
 }

@@ -7,14 +7,12 @@
 // recorded inputs (package rt has the loop). The answer is always a ratio:
 // time of the original over time of the candidate.
 //
-// Within one process the slices of a round are paired: they saw the same
-// inputs in the same few milliseconds. [Compare] takes, for each window, the
-// median of the paired log ratios, and adds windows up by the time they take,
-// so that a gain on cheap inputs cannot hide a loss on dear ones. Pairs with a
-// preempted slice are left out, or, when most are, the thread's processor
-// clock is used for all of them. A window whose slices are always preempted,
-// because a call takes longer than the system lets a thread run, is timed by
-// that clock alone: it may be what takes the time.
+// Within one process the slices of a round are paired: they saw the same inputs in the same few
+// milliseconds. [Compare] takes, for each window, the median of the paired log ratios, and adds
+// windows up by the time they take, so that a gain on cheap inputs cannot hide a loss on expensive
+// ones. Pairs with a preempted slice are left out, or, when most are, the thread's processor clock
+// is used for all of them. A window whose slices are always preempted, because a call takes longer
+// than the system lets a thread run, is timed by that clock alone: it may be what takes the time.
 //
 // Where a slice is a single call, every record gets a window of its own, with the record's weight:
 // one call of a recursion in thirty may take most of the time, and a sample of the records either

@@ -84,14 +84,14 @@ func Compare(t *rt.Timing, b, c int) Estimate {
 		variance += v
 		squares += v * v / df
 	}
-	e.SE = math.Sqrt(variance) * few(variance*variance/squares)
+	e.SE = math.Sqrt(variance) * widening(variance*variance/squares)
 	return e
 }
 
-// few returns how much wider a Student interval is than a normal one, with the degrees of freedom
-// that Welch and Satterthwaite give a sum of variances: a window that was visited three times and
-// takes most of the time has two.
-func few(df float64) float64 {
+// widening returns how much wider a Student interval is than a normal one, with the degrees of
+// freedom that Welch and Satterthwaite give a sum of variances: a window that was visited three
+// times and takes most of the time has two.
+func widening(df float64) float64 {
 	if !(df < 200) {
 		return 1
 	}

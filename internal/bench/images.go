@@ -9,7 +9,7 @@ import (
 // the wanted number of them. Layouts without matching copies are drawn anew. The choice looks at
 // addresses only, never at times.
 func (m *confirmer) images(ctx context.Context, pgo string, of knowledge, wanted int) ([]image, error) {
-	first, failed, err := m.lab.build(ctx, pgo, m.layoutSeed())
+	first, failed, err := m.rig.build(ctx, pgo, m.layoutSeed())
 	if err != nil {
 		return nil, err
 	}
@@ -27,8 +27,8 @@ func (m *confirmer) images(ctx context.Context, pgo string, of knowledge, wanted
 	return slices.DeleteFunc(images, func(im image) bool { return !m.useful(im, m.at(of)) }), nil
 }
 
-// more links n further layouts, or fewer when too many are of no use.
-func (m *confirmer) more(ctx context.Context, like image, n int) ([]image, error) {
+// linkMore links n further layouts, or fewer when too many are of no use.
+func (m *confirmer) linkMore(ctx context.Context, like image, n int) ([]image, error) {
 	var images []image
 	for tries := 0; len(images) < n && tries < 2*n; {
 		some, err := m.relink(ctx, like, min(n-len(images), 2*n-tries))
@@ -40,7 +40,7 @@ func (m *confirmer) more(ctx context.Context, like image, n int) ([]image, error
 			if m.useful(im, m.timed()) {
 				images = append(images, im)
 			} else {
-				m.lab.discard(im)
+				m.rig.discard(im)
 			}
 		}
 	}
@@ -53,7 +53,7 @@ func (m *confirmer) relink(ctx context.Context, like image, n int) ([]image, err
 	for i := range seeds {
 		seeds[i] = m.layoutSeed()
 	}
-	return m.lab.relink(ctx, like, seeds)
+	return m.rig.relink(ctx, like, seeds)
 }
 
 // layoutSeed draws the seed of a layout. It is never 0, which would mean the linker's own order.
@@ -93,9 +93,9 @@ func (m *confirmer) enough(images []image, ts []*finalist, wanted int) bool {
 	return true
 }
 
-// possibleHalves says in which halves of 64 bytes both the original and the
-// candidate were ever seen to start. The compiler may fix a function's
-// alignment (hot ones, with a profile), and then there is no other to ask for.
+// possibleHalves returns in which halves of 64 bytes both the original and the candidate were ever
+// seen to start. The compiler may fix a function's alignment (hot ones, with a profile), and then
+// there is no other to ask for.
 func (m *confirmer) possibleHalves(images []image, t *finalist) (possible [2]bool) {
 	seen := func(h int, copies []int) bool {
 		return slices.ContainsFunc(images, func(im image) bool {

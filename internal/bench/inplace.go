@@ -50,8 +50,8 @@ func ConfirmIn(
 	if len(cs) == 0 {
 		return nil, nil
 	}
-	// The same confirmer measures, with another lab: it runs the user's benchmarks.
-	l := &placeLab{place: p, u: u, n: copiesOf(len(cs))}
+	// The same confirmer measures, with another rig: it runs the user's benchmarks.
+	l := &placeRig{place: p, u: u, n: copiesOf(len(cs))}
 	l.copies("original", u.Target.Source)
 	for _, x := range cs {
 		l.copies(x.ID, x.Source)
@@ -88,8 +88,8 @@ func ScreenIn(ctx context.Context, p Place, g PlaceProgram, idx []int, o Options
 	return screen(ctx, run, idx, rt.Time{Sets: []rt.TimeSet{{}}, Seed: o.Seed}, o.Budget, o.Score)
 }
 
-// A placeLab builds and times in a place.
-type placeLab struct {
+// A placeRig builds and times in a place.
+type placeRig struct {
 	place    Place
 	u        *source.Unit
 	n        int // copies of each version
@@ -123,19 +123,19 @@ func (im *placeImage) align(v int) int {
 	return -1
 }
 
-func (l *placeLab) copies(id, src string) {
+func (l *placeRig) copies(id, src string) {
 	for range l.n {
 		l.variants = append(l.variants, harness.Variant{ID: id, Source: src})
 	}
 }
 
-func (l *placeLab) close() {
+func (l *placeRig) close() {
 	for _, p := range l.built {
 		p.Remove()
 	}
 }
 
-func (l *placeLab) image(p PlaceProgram, layout uint64) (image, error) {
+func (l *placeRig) image(p PlaceProgram, layout uint64) (image, error) {
 	if p.Path() == "" {
 		return &placeImage{p: p, layout: layout}, nil
 	}
@@ -143,7 +143,7 @@ func (l *placeLab) image(p PlaceProgram, layout uint64) (image, error) {
 	return &placeImage{p, layout, aligns}, err
 }
 
-func (l *placeLab) build(ctx context.Context, _ string, layout uint64) (image, map[int]string, error) {
+func (l *placeRig) build(ctx context.Context, _ string, layout uint64) (image, map[int]string, error) {
 	p, failed, err := l.place.Build(ctx, l.variants, layout)
 	if err != nil {
 		return nil, nil, err
@@ -157,7 +157,7 @@ func (l *placeLab) build(ctx context.Context, _ string, layout uint64) (image, m
 	return im, byCandidate, err
 }
 
-func (l *placeLab) relink(ctx context.Context, like image, layouts []uint64) ([]image, error) {
+func (l *placeRig) relink(ctx context.Context, like image, layouts []uint64) ([]image, error) {
 	var out []image
 	for _, layout := range layouts {
 		p, err := l.place.Relink(ctx, like.(*placeImage).p, layout)
@@ -173,7 +173,7 @@ func (l *placeLab) relink(ctx context.Context, like image, layouts []uint64) ([]
 	return out, nil
 }
 
-func (l *placeLab) time(ctx context.Context, im image, q *rt.Time) (*rt.TimeReply, string, error) {
+func (l *placeRig) time(ctx context.Context, im image, q *rt.Time) (*rt.TimeReply, string, error) {
 	var budget int64
 	for _, s := range q.Sets {
 		budget += s.Budget
@@ -190,22 +190,22 @@ func (l *placeLab) time(ctx context.Context, im image, q *rt.Time) (*rt.TimeRepl
 
 var errOnlyJoint = errors.New("a place has no processes apart and makes no profile")
 
-func (l *placeLab) apart(context.Context, image, [2]*rt.Time) ([2]*rt.TimeReply, string, error) {
+func (l *placeRig) timeApart(context.Context, image, [2]*rt.Time) ([2]*rt.TimeReply, string, error) {
 	return [2]*rt.TimeReply{}, "", errOnlyJoint
 }
 
-func (l *placeLab) profile(context.Context, image, *rt.Time) (string, error) { return "", errOnlyJoint }
+func (l *placeRig) profile(context.Context, image, *rt.Time) (string, error) { return "", errOnlyJoint }
 
 // sameCode compares texts, since two versions in one test binary have names of their own in their
 // code.
-func (l *placeLab) sameCode(candidate int) bool {
+func (l *placeRig) sameCode(candidate int) bool {
 	return l.variants[0].Source == l.variants[l.n*(1+candidate)].Source
 }
 
-func (l *placeLab) discard(im image) {} // the binaries share a directory, which close removes
+func (l *placeRig) discard(im image) {} // the binaries share a directory, which close removes
 
 // byBenchmark compares a candidate with the original in each benchmark alone, over all layouts.
-func (l *placeLab) byBenchmark(m *confirmer, f *finalist) []beagle.InputClassRatio {
+func (l *placeRig) byBenchmark(m *confirmer, f *finalist) []beagle.InputClassRatio {
 	// With one benchmark the whole is all there is to say.
 	windows := l.place.Windows()
 	if len(windows) < 2 {

@@ -169,8 +169,7 @@ func splitSymbol(symbol string) (pkg, name string, inner bool) {
 	if method {
 		name = strings.Replace(name[len("(*"):], ")", "", 1)
 	}
-	// What follows the function's own name is a literal in it, or the body of a range over a
-	// function.
+	// Names after the function's own are literals in it, or bodies of ranges over functions.
 	parts := strings.Split(name, ".")
 	known := 1 // parts that are the function's own name
 	if len(parts) > 1 && (method || !literal.MatchString(parts[1])) {

@@ -93,7 +93,7 @@ func (m *confirmer) measure(ctx context.Context, images []image) error {
 		if look > 0 {
 			m.thin()
 			var err error
-			if images, err = m.more(ctx, first, max((look+1)*layoutsALook-m.timeBudget.layouts, 1)); err != nil {
+			if images, err = m.linkMore(ctx, first, max((look+1)*layoutsALook-m.timeBudget.layouts, 1)); err != nil {
 				return err
 			}
 		}
@@ -125,7 +125,7 @@ func (m *confirmer) measure(ctx context.Context, images []image) error {
 // unchanged reports whether a candidate has the original's machine code: further looks can show no
 // difference.
 func (m *confirmer) unchanged(t *finalist) bool {
-	return !m.options.Blind && m.lab.sameCode(slices.Index(m.finalists, t))
+	return !m.options.Blind && m.rig.sameCode(slices.Index(m.finalists, t))
 }
 
 // look measures a look's layouts, or those that there is time for.
@@ -139,7 +139,7 @@ func (m *confirmer) look(ctx context.Context, images []image, look int) error {
 			return err
 		}
 		if look > 0 {
-			m.lab.discard(im) // the first look's are used again
+			m.rig.discard(im) // the first look's are used again
 		}
 	}
 	return nil
@@ -153,14 +153,14 @@ func (m *confirmer) complete(ctx context.Context, first image, look int) error {
 		if !slices.ContainsFunc(m.at(open), lacks) {
 			return nil
 		}
-		images, err := m.more(ctx, first, 1)
+		images, err := m.linkMore(ctx, first, 1)
 		if err != nil || len(images) == 0 {
 			return err
 		}
 		if err := m.layout(ctx, images[0]); err != nil {
 			return err
 		}
-		m.lab.discard(images[0])
+		m.rig.discard(images[0])
 	}
 	return nil
 }

@@ -28,12 +28,12 @@ func TestNeeds(t *testing.T) {
 	}
 }
 
-// simField confirms copies of a planted candidate in a lab that a test has changed.
-func simField(t *testing.T, seed uint64, p []planted, c code, budget time.Duration, change func(*simLab)) (
-	*simLab, []beagle.Measurement,
+// simField confirms copies of a planted candidate in a rig that a test has changed.
+func simField(t *testing.T, seed uint64, p []planted, c code, budget time.Duration, change func(*simRig)) (
+	*simRig, []beagle.Measurement,
 ) {
 	t.Helper()
-	l := &simLab{rng: rand.New(rand.NewPCG(seed, 1)), noise: loaded, code: c, planted: p, copies: copiesOf(len(p)),
+	l := &simRig{rng: rand.New(rand.NewPCG(seed, 1)), noise: loaded, code: c, planted: p, copies: copiesOf(len(p)),
 		train: "train"}
 	change(l)
 	m := newConfirmer(l, len(p), Options{Seed: seed, MinGain: 0.01, Budget: budget}.defaults())
@@ -52,7 +52,7 @@ func TestClearGainInLittleTime(t *testing.T) {
 		for _, gain := range []float64{1.3, 6.4} {
 			for lost := range 4 {
 				ps := slices.Repeat([]planted{{gain: gain, pgo: 1}}, finalists)
-				lose := func(l *simLab) { l.lost = lost }
+				lose := func(l *simRig) { l.lost = lost }
 				_, ms := simField(t, uint64(finalists), ps, ordinary, time.Nanosecond, lose)
 				for i, m := range ms {
 					if !m.Faster {
@@ -66,7 +66,7 @@ func TestClearGainInLittleTime(t *testing.T) {
 
 // TestHurriedSaysSo checks that a measurement whose time was over says so, and what to do.
 func TestHurriedSaysSo(t *testing.T) {
-	short := func(l *simLab) { l.millis = 200 }
+	short := func(l *simRig) { l.millis = 200 }
 	hurried := 0
 	for seed := range uint64(20) {
 		_, ms := simField(t, seed, []planted{{gain: 1.02, pgo: 1}}, floating, 2*time.Second, short)
@@ -91,7 +91,7 @@ func TestBestGoesOn(t *testing.T) {
 	most, few := 0, 0
 	for seed := range uint64(10) {
 		ps := []planted{{gain: 1.01, pgo: 1}, {gain: 1.08, pgo: 1}, {gain: 1.012, pgo: 1}}
-		l, ms := simField(t, seed, ps, floating, 10*time.Second, func(l *simLab) { l.millis = 50 })
+		l, ms := simField(t, seed, ps, floating, 10*time.Second, func(l *simRig) { l.millis = 50 })
 		if len(ms[1].Layouts) > 11 {
 			most++
 		}
@@ -127,7 +127,7 @@ func TestGainBecomesKnown(t *testing.T) {
 	} {
 		faster, known, layouts := 0, 0, 0
 		for seed := range uint64(runs) {
-			slow := func(l *simLab) { l.millis = 50 }
+			slow := func(l *simRig) { l.millis = 50 }
 			_, ms := simField(t, seed, []planted{{gain: c.gain, pgo: 1}}, floating, c.budget, slow)
 			if m := ms[0]; m.Faster {
 				faster, layouts = faster+1, layouts+len(m.Layouts)
@@ -150,7 +150,7 @@ func TestAnswersComeFirst(t *testing.T) {
 	faster := 0
 	for seed := range uint64(runs) {
 		ps := slices.Repeat([]planted{{gain: 1.02, pgo: 1}}, finalists)
-		_, ms := simField(t, seed, ps, tight, 10*time.Second, func(l *simLab) { l.millis = 50 })
+		_, ms := simField(t, seed, ps, tight, 10*time.Second, func(l *simRig) { l.millis = 50 })
 		for _, m := range ms {
 			if m.Faster {
 				faster++
@@ -228,9 +228,9 @@ func TestApartEndsWhenShown(t *testing.T) {
 		faster bool
 		asked  int
 	}{{planted{gain: 2, pgo: 1}, true, enoughApart}, {planted{gain: 1, cheat: 2, pgo: 1}, false, layoutsALook}} {
-		sim := &simLab{rng: rand.New(rand.NewPCG(2, 1)), noise: quiet, planted: []planted{c.p}, copies: copiesOf(1),
+		sim := &simRig{rng: rand.New(rand.NewPCG(2, 1)), noise: quiet, planted: []planted{c.p}, copies: copiesOf(1),
 			train: "train"}
-		l := &nothingShared{simLab: sim}
+		l := &nothingShared{simRig: sim}
 		m := newConfirmer(l, 1, Options{Seed: 2, MinGain: 0.01}.defaults())
 		m.sets, m.held = inputSets("train", "holdout", "fresh"), 100
 		ms, err := m.run(t.Context(), 1)

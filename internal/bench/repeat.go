@@ -18,7 +18,7 @@ func (m *confirmer) repeat(ctx context.Context, images []image) error {
 			if apartShown(t) {
 				break
 			}
-			if err := m.alone(ctx, im, t, len(images)*len(m.at(found))); err != nil {
+			if err := m.timeApart(ctx, im, t, len(images)*len(m.at(found))); err != nil {
 				return err
 			}
 		}
@@ -102,7 +102,7 @@ func (m *confirmer) withPGO(ctx context.Context, im image) error {
 	// First take a profile with the candidates at work.
 	q := m.request(m.cast(im, ts), m.sets[:1], 1)
 	q.Profile = min(m.nanos(pgoShare/4), int64(time.Second))
-	profile, err := m.lab.profile(ctx, im, q)
+	profile, err := m.rig.profile(ctx, im, q)
 	if err != nil {
 		return err
 	}

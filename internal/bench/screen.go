@@ -119,7 +119,7 @@ func (t timing) scored(score beagle.Score, set int) Estimate {
 func surviving(ctx context.Context, run timeFunc, q *rt.Time, variants []int) (map[int]timing, error) {
 	out := map[int]timing{}
 	// with makes a request for the original and some variants.
-	with := func(vs ...int) *rt.Time { return only(q, append([]int{0}, vs...)) }
+	with := func(vs ...int) *rt.Time { return forVariants(q, append([]int{0}, vs...)) }
 	reply, failure, err := run(ctx, with(variants...))
 	if err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ type Sifting struct {
 func Sift(
 	ctx context.Context, e *Env, u *source.Unit, cs []beagle.Candidate, pairs [][2]int, c *beagle.Corpus, o Options,
 ) (*Sifting, error) {
-	l := &realLab{env: e, u: u, n: siftCopies, files: map[string]string{}, pgo: o.PGO}
+	l := &realRig{env: e, u: u, n: siftCopies, files: map[string]string{}, pgo: o.PGO}
 	l.copies("original", u.Target.Source)
 	for _, x := range cs {
 		l.copies(x.ID, x.Source)
@@ -55,7 +55,7 @@ func Sift(
 func SiftIn(
 	ctx context.Context, p Place, u *source.Unit, cs []beagle.Candidate, pairs [][2]int, o Options,
 ) (*Sifting, error) {
-	l := &placeLab{place: p, u: u, n: siftCopies}
+	l := &placeRig{place: p, u: u, n: siftCopies}
 	l.copies("original", u.Target.Source)
 	for _, x := range cs {
 		l.copies(x.ID, x.Source)
@@ -73,7 +73,7 @@ func SiftTime(candidates int) time.Duration {
 }
 
 // newSifter prepares a sifting of n candidates on one set of inputs.
-func newSifter(l lab, n int, inputs string, o Options) *confirmer {
+func newSifter(l rig, n int, inputs string, o Options) *confirmer {
 	m := newConfirmer(l, n, o.defaults())
 	m.copies = siftCopies
 	for i, t := range m.finalists {
@@ -86,7 +86,7 @@ func newSifter(l lab, n int, inputs string, o Options) *confirmer {
 // sift times all candidates in each layout.
 func (m *confirmer) sift(ctx context.Context, pairs [][2]int) (*Sifting, error) {
 	// All layouts link the same objects, so one build serves for all.
-	first, failed, err := m.lab.build(ctx, m.options.PGO, m.layoutSeed())
+	first, failed, err := m.rig.build(ctx, m.options.PGO, m.layoutSeed())
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (m *confirmer) sift(ctx context.Context, pairs [][2]int) (*Sifting, error) 
 			if err := m.siftIn(ctx, im); err != nil {
 				return nil, err
 			}
-			m.lab.discard(im)
+			m.rig.discard(im)
 		}
 		// Sharp enough means that the typical interval of those that are undecided is narrow.
 		out := m.sifting(pairs)

@@ -18,7 +18,7 @@ func siftPlanted(t *testing.T, seed uint64, n noise, c code, losses ...float64) 
 		ps = append(ps, planted{gain: 1.5 * math.Exp(-loss), pgo: 1})
 		pairs = append(pairs, [2]int{i + 1, 0})
 	}
-	l := &simLab{rng: rand.New(rand.NewPCG(seed, 1)), noise: n, code: c, planted: ps, copies: siftCopies,
+	l := &simRig{rng: rand.New(rand.NewPCG(seed, 1)), noise: n, code: c, planted: ps, copies: siftCopies,
 		train: "train"}
 	m := newSifter(l, len(ps), "train", Options{Seed: seed, Rounds: 2})
 	out, err := m.sift(t.Context(), pairs)
@@ -59,7 +59,7 @@ func TestSiftAgainstOneLayout(t *testing.T) {
 	const runs = 40
 	for seed := range uint64(runs) {
 		over := siftPlanted(t, seed, quiet, floating, 0).Over[0]
-		l := &simLab{rng: rand.New(rand.NewPCG(seed, 2)), noise: quiet, code: floating, copies: 1}
+		l := &simRig{rng: rand.New(rand.NewPCG(seed, 2)), noise: quiet, code: floating, copies: 1}
 		l.planted = []planted{{gain: 1.5, pgo: 1}, {gain: 1.5, pgo: 1}}
 		im := l.link(false, 1)
 		one := im.luck[1] - im.luck[2]
@@ -81,7 +81,7 @@ func TestSiftSharpens(t *testing.T) {
 		rest float64 // of the layouts' luck
 		want int
 	}{{0.005, SiftLayouts}, {0.1, 2 * SiftLayouts}} {
-		l := &simLab{rng: rand.New(rand.NewPCG(3, 1)), noise: quiet, code: code{rest: c.rest}, copies: siftCopies,
+		l := &simRig{rng: rand.New(rand.NewPCG(3, 1)), noise: quiet, code: code{rest: c.rest}, copies: siftCopies,
 			train: "train"}
 		l.planted = []planted{{gain: 1.5, pgo: 1}, {gain: 1.5, pgo: 1}}
 		_, err := newSifter(l, 2, "train", Options{Rounds: 2}).sift(t.Context(), [][2]int{{1, 0}})
@@ -95,7 +95,7 @@ func TestSiftSharpens(t *testing.T) {
 // The others are compared, and the sifting does not wait for it.
 func TestSiftWithoutTheDying(t *testing.T) {
 	for _, from := range []int{0, SiftLayouts - 2} {
-		l := &simLab{rng: rand.New(rand.NewPCG(3, 1)), noise: quiet, code: tight, copies: siftCopies, train: "train"}
+		l := &simRig{rng: rand.New(rand.NewPCG(3, 1)), noise: quiet, code: tight, copies: siftCopies, train: "train"}
 		l.planted = []planted{
 			{gain: 1.5, pgo: 1}, {gain: 1.5, pgo: 1, dies: "panicked", from: from}, {gain: 1.2, pgo: 1},
 		}
@@ -115,7 +115,7 @@ func TestSiftWithoutTheDying(t *testing.T) {
 // TestSiftByScore: where memory counts, a step that saves memory and no time is shown to gain, and
 // one that saves neither is not.
 func TestSiftByScore(t *testing.T) {
-	l := &simLab{rng: rand.New(rand.NewPCG(3, 1)), noise: quiet, code: tight, copies: siftCopies, train: "train"}
+	l := &simRig{rng: rand.New(rand.NewPCG(3, 1)), noise: quiet, code: tight, copies: siftCopies, train: "train"}
 	l.planted = []planted{{gain: 1, pgo: 1, bytes: 16}, {gain: 1, pgo: 1, bytes: 64}, {gain: 1, pgo: 1, bytes: 16}}
 	for _, score := range []beagle.Score{{Bytes: 1}, {Time: 0.5, Bytes: 0.5}} {
 		s, err := newSifter(l, 3, "train", Options{Score: score}).sift(t.Context(), [][2]int{{1, 0}, {2, 0}})

@@ -151,7 +151,7 @@ func TestCompareFewVisits(t *testing.T) {
 	}
 }
 
-// TestCompareAddsTimes: a gain on the cheap inputs must not hide a loss on the dear ones.
+// TestCompareAddsTimes: a gain on the cheap inputs must not hide a loss on the expensive ones.
 func TestCompareAddsTimes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 9))
 	tm := simulate(rng, noise{}, 3, 90, 0, 0)

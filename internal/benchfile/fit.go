@@ -24,7 +24,7 @@ type Fitter struct {
 	Say        func(string)
 }
 
-// Compare says how alike the profile of a run is to production's.
+// Compare returns how alike the profile of a run is to production's.
 func (f *Fitter) Compare(run *hotspots.Subtree) *beagle.BenchmarkFit {
 	p := f.Production
 	out := &beagle.BenchmarkFit{Target: p.Target, Share: p.Share, Needed: f.Needed, Seconds: f.Seconds}
@@ -115,7 +115,7 @@ func (f *Fitter) Fit(ctx context.Context, p *Plan) (*beagle.BenchmarkFit, error)
 		}
 	}
 	*p = best.plan
-	return f.told(tries, best), nil
+	return f.conclude(tries, best), nil
 }
 
 func state(cold bool) string {
@@ -194,18 +194,18 @@ func (f *Fitter) reweigh(ctx context.Context, from *try) (*Plan, error) {
 		which = append(which, i)
 		costs = append(costs, run.Nanos)
 		start = append(start, g.Weight*run.Nanos)
-		shapes = append(shapes, both(run.Subtree))
+		shapes = append(shapes, jointShape(run.Subtree))
 	}
 	if len(which) < 2 {
 		return nil, nil
 	}
 	// Find the shares whose sum is most like production.
-	weights := similarity.Mix(both(f.Production), shapes, start)
+	weights := similarity.Mix(jointShape(f.Production), shapes, start)
 	return plan.weighed(which, weights, costs), nil
 }
 
-// both returns a shape over callees and lines at once: each has half of the time.
-func both(s *hotspots.Subtree) similarity.Shape {
+// jointShape returns a shape over callees and lines at once: each has half of the time.
+func jointShape(s *hotspots.Subtree) similarity.Shape {
 	out := similarity.Shape{Parts: map[string]float64{}, Samples: s.Effective}
 	for name, v := range s.Callees {
 		out.Parts["callee "+name] += v
@@ -241,8 +241,8 @@ func (p *Plan) weighed(which []int, shares, costs []float64) *Plan {
 	return &out
 }
 
-// told returns the best try's fit, with all tries and the reasons why the rest is not alike.
-func (f *Fitter) told(tries []*try, best *try) *beagle.BenchmarkFit {
+// conclude returns the best try's fit, with all tries and the reasons why the rest is not alike.
+func (f *Fitter) conclude(tries []*try, best *try) *beagle.BenchmarkFit {
 	out := best.fit
 	for _, t := range tries {
 		out.Tried = append(out.Tried, beagle.BenchmarkTry{
@@ -298,7 +298,7 @@ func (f *Fitter) Explain(fit *beagle.BenchmarkFit, run *hotspots.Subtree) {
 	fit.Warnings = append(fit.Warnings, tooFew(fit))
 }
 
-// inHalves says which shares a part has in the halves of production's profiles.
+// inHalves describes which shares a part has in the halves of production's profiles.
 func inHalves(halves []beagle.SimilarPart, name string) string {
 	i := slices.IndexFunc(halves, func(p beagle.SimilarPart) bool { return p.Name == name })
 	if i < 0 {
@@ -308,7 +308,7 @@ func inHalves(halves []beagle.SimilarPart, name string) string {
 		100*halves[i].Benchmark)
 }
 
-// tooFew tells how many samples would show the estimate.
+// tooFew describes how many samples would show the estimate.
 func tooFew(fit *beagle.BenchmarkFit) string {
 	have := fit.Callees.Samples
 	if fit.Enough == 0 {
@@ -351,5 +351,5 @@ func (f *Fitter) Measure(ctx context.Context, p *Plan) (*beagle.BenchmarkFit, er
 	if err != nil {
 		return nil, err
 	}
-	return f.told([]*try{t}, t), nil
+	return f.conclude([]*try{t}, t), nil
 }

@@ -86,7 +86,7 @@ func (b *Bench) Profile(ctx context.Context, pattern string, seconds float64) (*
 	run := &Run{}
 	var all []*hotspots.Profile
 	for left, round := seconds, 0; left > seconds/20 && round < maxRounds; round++ {
-		p, used, err := b.once(ctx, pattern, min(seconds, max(left, 0.2)), run)
+		p, used, err := b.runOnce(ctx, pattern, min(seconds, max(left, 0.2)), run)
 		if err != nil {
 			return nil, err
 		}
@@ -112,8 +112,9 @@ func (b *Bench) Profile(ctx context.Context, pattern string, seconds float64) (*
 	return run, nil
 }
 
-// once runs benchmarks once. It returns their profile, and the processor's seconds that they had.
-func (b *Bench) once(ctx context.Context, pattern string, seconds float64, run *Run) (
+// runOnce runs benchmarks once. It returns their profile, and the processor's seconds that they
+// had.
+func (b *Bench) runOnce(ctx context.Context, pattern string, seconds float64, run *Run) (
 	all []*hotspots.Profile, used float64, err error,
 ) {
 	file := filepath.Join(b.scratch.Path, "cpu.pprof")

@@ -146,7 +146,8 @@ func (p *Plan) pool(o Options) (*pool, error) {
 	return out, nil
 }
 
-// unrepeatable says why the calls cannot be made again and again with one set of arguments.
+// unrepeatable returns an error if the calls cannot be made again and again with one set of
+// arguments.
 func unrepeatable(of *beagle.Target, c *beagle.Corpus) error {
 	for _, name := range c.Facets.Mutates {
 		i := slices.IndexFunc(of.Params, func(p beagle.Param) bool { return p.Name == name })
@@ -276,7 +277,7 @@ func (p *Plan) size() int {
 	return n
 }
 
-// rule says how the benchmark's distinct inputs stand for all.
+// rule describes how the benchmark's distinct inputs stand for all.
 func (p *Plan) rule() string {
 	n := p.Inputs()
 	if n == p.Distinct {

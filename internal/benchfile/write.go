@@ -198,7 +198,7 @@ func (p *Plan) inputs(times [][]int) (setup, body string) {
 		comment(&b, fmt.Sprintf("%s: %s of the calls, %d of %d inputs%s", g.Name, percent(g.Share), len(g.Inputs),
 			g.Distinct, changed(g)))
 		for k, in := range g.Inputs {
-			lines, exprs := own(in, fmt.Sprintf("g%dn%d", i, k))
+			lines, exprs := ownMemory(in, fmt.Sprintf("g%dn%d", i, k))
 			s.WriteString(lines)
 			fmt.Fprintf(&b, "\t\t{%d, %s},\n", times[i][k], exprs)
 		}
@@ -208,8 +208,8 @@ func (p *Plan) inputs(times [][]int) (setup, body string) {
 
 var sharedName = regexp.MustCompile(`\bm([0-9]+)\b`)
 
-// own gives the shared memory of an input names that no other input uses.
-func own(in Input, prefix string) (setup, exprs string) {
+// ownMemory gives the shared memory of an input names that no other input uses.
+func ownMemory(in Input, prefix string) (setup, exprs string) {
 	exprs = strings.Join(in.lit.Exprs, ", ")
 	if len(in.lit.Setup) == 0 {
 		return "", exprs
@@ -232,7 +232,7 @@ func (p *Plan) writeBenchmark(b *strings.Builder) {
 	t := &p.Unit.Target
 	comment(b, fmt.Sprintf("Benchmark%sReplay calls %s as it was recorded: %s distinct inputs of %s recorded calls%s. "+
 		"beagle bench wrote it. It needs the standard library alone: keep it, change it.%s", p.name(), t.Name,
-		count(p.Inputs()), count(int(p.Corpus.Calls)), p.from(), p.noted()))
+		count(p.Inputs()), count(int(p.Corpus.Calls)), p.origins(), p.noted()))
 	kept := ""
 	if p.Near {
 		kept = p.keptNear()
@@ -251,7 +251,7 @@ func (p *Plan) noted() string {
 	return text
 }
 
-func (p *Plan) from() string {
+func (p *Plan) origins() string {
 	if len(p.Corpus.Sources) == 0 {
 		return ""
 	}
@@ -310,7 +310,7 @@ func (p *Plan) writeExtremes(b *strings.Builder) {
 	}
 	var s, list strings.Builder
 	for k, x := range p.Extremes {
-		lines, exprs := own(x.Input, fmt.Sprintf("x%d", k))
+		lines, exprs := ownMemory(x.Input, fmt.Sprintf("x%d", k))
 		s.WriteString(lines)
 		fmt.Fprintf(&list, "\t\t{%q, %sCall{1, %s}},\n", x.Name, p.lower(), exprs)
 	}

@@ -318,7 +318,7 @@ func (s *State) Known(now beagle.CampaignAttempt) *beagle.CampaignAttempt {
 	return s.tried(now, func(a *beagle.CampaignAttempt) bool { return a.By == now.By && a.Go == now.Go })
 }
 
-// Outdated says why an attempt that failed is made again although its target and inputs are the
+// Outdated returns why an attempt that failed is made again although its target and inputs are the
 // same; "" when there was none.
 func (s *State) Outdated(now beagle.CampaignAttempt) string {
 	a := s.tried(now, func(*beagle.CampaignAttempt) bool { return true })
@@ -367,6 +367,7 @@ func (s *State) Tally() {
 	}
 }
 
+// notes lists what the campaign's sum leaves out.
 func (s *State) notes() {
 	s.Campaign.Notes = nil
 	compared, improved := 0, 0

@@ -218,7 +218,7 @@ func TestAsk(t *testing.T) {
 		t.Fatal(err)
 	}
 	lease := r.Lease
-	site, err := one(r.Status, "p.Ask", "here")
+	site, err := siteNamed(r.Status, "p.Ask", "here")
 	if err != nil {
 		t.Fatal(err)
 	}

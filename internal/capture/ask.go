@@ -30,7 +30,7 @@ type Asked struct {
 }
 
 // Ask counts the calls for which the condition holds. Where a capture is alive already, it asks the
-// calls that the capture takes. Else it arms sites for the question alone. No value leaves a
+// calls that the capture takes. Otherwise it arms sites for the question alone. No value leaves a
 // process. Where a process is lost on the way, the answer is that of the others, beside the error.
 func (q *Question) Ask(ctx context.Context, clients []*Client) (*Asked, error) {
 	sum := &Asked{Condition: q.Text}
@@ -45,7 +45,7 @@ func (q *Question) Ask(ctx context.Context, clients []*Client) (*Asked, error) {
 			return err
 		}
 		busy[i] = r.Status.Session != nil
-		if sites[i], err = one(r.Status, q.Site, c.Address); err != nil {
+		if sites[i], err = siteNamed(r.Status, q.Site, c.Address); err != nil {
 			return err
 		}
 		programs[i], err = Compile(q.Text, sites[i])
@@ -129,8 +129,8 @@ func (q *Question) read(ctx context.Context, clients []*Client, ids []int, sum *
 	return err
 }
 
-// one finds the site of a process that a name means.
-func one(st *wire.Status, name, address string) (wire.Site, error) {
+// siteNamed finds the site of a process that a name means.
+func siteNamed(st *wire.Status, name, address string) (wire.Site, error) {
 	var found []wire.Site
 	for _, s := range st.Sites {
 		if wire.Matches(name, s.Name) {

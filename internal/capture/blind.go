@@ -36,6 +36,7 @@ var fromOutside = map[string]string{
 	noBoxes: "values in interfaces, of which a uprobe sees whether they are nil; beagle build shows them",
 }
 
+// visit calls say for each kind of value of a type that the capture does not record.
 func visit(t wire.Type, q wire.Start, outside, own bool, say func(string)) {
 	// Say what is lost of this type itself.
 	switch t.Kind {

@@ -89,6 +89,7 @@ type Refused struct{ Address, Why string }
 
 func (r *Refused) Error() string { return r.Address + ": " + r.Why }
 
+// overSocket sends a request to a Unix socket and returns the reply's reader.
 func (c *Client) overSocket(ctx context.Context, body []byte) (io.ReadCloser, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", c.Address)
 	if err != nil {
@@ -104,6 +105,7 @@ func (c *Client) overSocket(ctx context.Context, body []byte) (io.ReadCloser, er
 	return conn, nil
 }
 
+// overHTTP sends a request to a probe's handler and returns the reply's reader.
 func (c *Client) overHTTP(ctx context.Context, body []byte) (io.ReadCloser, error) {
 	q, err := http.NewRequestWithContext(ctx, http.MethodPost, c.Address, bytes.NewReader(body))
 	if err != nil {
@@ -121,6 +123,7 @@ func (c *Client) overHTTP(ctx context.Context, body []byte) (io.ReadCloser, erro
 	return r.Body, nil
 }
 
+// readReply reads a reply and the payload that follows it.
 func readReply(r io.Reader) (*wire.Reply, []byte, error) {
 	in := bufio.NewReader(io.LimitReader(r, wire.MaxReply+wire.MaxPull))
 	line, err := in.ReadBytes('\n')

@@ -19,15 +19,15 @@ import (
 func Compile(text string, site wire.Site) (*wire.Program, error) {
 	x, err := parser.ParseExpr(text)
 	if err != nil {
-		return nil, wrong(text, site, "it is not a Go expression: "+strings.TrimPrefix(err.Error(), "1:"))
+		return nil, questionError(text, site, "it is not a Go expression: "+strings.TrimPrefix(err.Error(), "1:"))
 	}
 	c := compiler{site: site, prog: &wire.Program{Text: text}}
 	t := c.expr(x)
 	if c.err == "" && t.kind != "bool" {
-		c.err = "it is not a condition: it gives " + t.what()
+		c.err = "it is not a condition: it gives " + t.describe()
 	}
 	if c.err != "" {
-		return nil, wrong(text, site, c.err)
+		return nil, questionError(text, site, c.err)
 	}
 	for _, o := range c.code {
 		c.prog.Code = append(c.prog.Code, o.code)
@@ -37,12 +37,13 @@ func Compile(text string, site wire.Site) (*wire.Program, error) {
 	}
 	if len(c.prog.Code) > wire.MaxCode {
 		why := fmt.Sprintf("it needs %d bytes of code, more than %d", len(c.prog.Code), wire.MaxCode)
-		return nil, wrong(text, site, why)
+		return nil, questionError(text, site, why)
 	}
 	return c.prog, nil
 }
 
-func wrong(text string, site wire.Site, why string) error {
+// questionError returns a *beagle.UsageError that lists the names and functions of a condition.
+func questionError(text string, site wire.Site, why string) error {
 	var names, calls []string
 	for _, p := range slices.Concat(site.Params, site.Results) {
 		names = append(names, p.Name+" "+p.Type)
@@ -55,12 +56,14 @@ func wrong(text string, site wire.Site, why string) error {
 			"fields and indexes.", site.Name, strings.Join(names, ", "), strings.Join(calls, ", "))}
 }
 
+// An instruction is an opcode with its operand.
 type instruction struct {
 	code    byte
 	operand bool
 	n       int64
 }
 
+// A compiler makes a program of a condition. err is the first fault.
 type compiler struct {
 	site wire.Site
 	prog *wire.Program
@@ -75,13 +78,15 @@ type typed struct {
 	t    *wire.Type // of memory, and of what was read from it
 }
 
-func (t typed) what() string {
+// describe names the type for messages.
+func (t typed) describe() string {
 	if t.t != nil {
 		return t.t.Type
 	}
 	return t.kind
 }
 
+// fail keeps the first fault, and returns a type with which the compiler goes on.
 func (c *compiler) fail(format string, args ...any) typed {
 	if c.err == "" {
 		c.err = fmt.Sprintf(format, args...)
@@ -92,6 +97,7 @@ func (c *compiler) fail(format string, args ...any) typed {
 func (c *compiler) emit(code byte)           { c.code = append(c.code, instruction{code: code}) }
 func (c *compiler) emitN(code byte, n int64) { c.code = append(c.code, instruction{code, true, n}) }
 
+// expr compiles an expression and returns its type on the stack.
 func (c *compiler) expr(x ast.Expr) typed {
 	switch x := x.(type) {
 	case *ast.ParenExpr:
@@ -116,6 +122,7 @@ func (c *compiler) expr(x ast.Expr) typed {
 	return c.fail("a condition cannot hold %T", x)
 }
 
+// literal compiles a constant.
 func (c *compiler) literal(x *ast.BasicLit) typed {
 	// An instruction holds an integer itself. It holds the index of any other constant.
 	switch x.Kind {
@@ -153,6 +160,7 @@ func (c *compiler) literal(x *ast.BasicLit) typed {
 	return c.fail("%s is not a constant that a condition can hold", x.Value)
 }
 
+// ident compiles a name: a predeclared constant, a parameter, a result, or panicked.
 func (c *compiler) ident(name string) typed {
 	switch name {
 	case "true":
@@ -167,11 +175,11 @@ func (c *compiler) ident(name string) typed {
 	named := func(t wire.Type) bool { return t.Name == name }
 	if i := slices.IndexFunc(c.site.Params, named); i >= 0 {
 		c.emitN(wire.OpArg, int64(i))
-		return of(&c.site.Params[i])
+		return stackType(&c.site.Params[i])
 	}
 	if i := slices.IndexFunc(c.site.Results, named); i >= 0 {
 		c.emitN(wire.OpResult, int64(i))
-		return of(&c.site.Results[i])
+		return stackType(&c.site.Results[i])
 	}
 	if name == "panicked" {
 		c.emit(wire.OpPanicked)
@@ -180,8 +188,8 @@ func (c *compiler) ident(name string) typed {
 	return c.fail("there is no %s", name)
 }
 
-// of returns the form that a variable has on the stack.
-func of(t *wire.Type) typed {
+// stackType returns the form that a variable has on the stack.
+func stackType(t *wire.Type) typed {
 	switch k := t.Kind; {
 	case k == "bool":
 		return typed{"bool", t}
@@ -195,6 +203,7 @@ func of(t *wire.Type) typed {
 	return typed{"memory", t}
 }
 
+// selector compiles a field, of a struct or of a pointer to one.
 func (c *compiler) selector(x *ast.SelectorExpr) typed {
 	t := c.expr(x.X)
 	if t.t != nil && t.t.Kind == "ptr" {
@@ -204,39 +213,42 @@ func (c *compiler) selector(x *ast.SelectorExpr) typed {
 		return t
 	}
 	if t.t == nil || t.t.Kind != "struct" {
-		return c.fail("%s has no fields", t.what())
+		return c.fail("%s has no fields", t.describe())
 	}
 	i := slices.IndexFunc(t.t.Fields, func(f wire.Type) bool { return f.Name == x.Sel.Name })
 	if i < 0 {
 		return c.fail("%s has no field %s that the probe describes", t.t.Type, x.Sel.Name)
 	}
 	c.emitN(wire.OpField, int64(i))
-	return of(&t.t.Fields[i])
+	return stackType(&t.t.Fields[i])
 }
 
+// deref compiles the load of a pointer on the stack.
 func (c *compiler) deref(t typed) typed {
 	if t.t == nil || t.t.Kind != "ptr" || t.t.Elem == nil {
-		return c.fail("%s is not a pointer", t.what())
+		return c.fail("%s is not a pointer", t.describe())
 	}
 	c.emit(wire.OpDeref)
-	return of(t.t.Elem)
+	return stackType(t.t.Elem)
 }
 
+// index compiles an element of a list or a text.
 func (c *compiler) index(x *ast.IndexExpr) typed {
 	t := c.expr(x.X)
 	if at := c.expr(x.Index); at.kind != "int" {
-		return c.fail("an index must be an integer, not %s", at.what())
+		return c.fail("an index must be an integer, not %s", at.describe())
 	}
 	c.emit(wire.OpIndex)
 	switch {
 	case t.kind == "text":
 		return typed{kind: "int"}
 	case t.t != nil && (t.t.Kind == "slice" || t.t.Kind == "array") && t.t.Elem != nil:
-		return of(t.t.Elem)
+		return stackType(t.t.Elem)
 	}
-	return c.fail("%s has no elements that a condition can read", t.what())
+	return c.fail("%s has no elements that a condition can read", t.describe())
 }
 
+// unary compiles an operator with one operand.
 func (c *compiler) unary(x *ast.UnaryExpr) typed {
 	t := c.expr(x.X)
 	switch {
@@ -245,7 +257,7 @@ func (c *compiler) unary(x *ast.UnaryExpr) typed {
 	case x.Op == token.SUB && (t.kind == "int" || t.kind == "float"):
 		c.emit(wire.OpNeg)
 	default:
-		return c.fail("%s does not fit %s", x.Op, t.what())
+		return c.fail("%s does not fit %s", x.Op, t.describe())
 	}
 	return typed{kind: t.kind}
 }

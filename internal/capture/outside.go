@@ -57,6 +57,8 @@ func Attach(ctx context.Context, w Wish) (*Outside, error) {
 	return o, nil
 }
 
+// attach starts the helper that captures a process from outside, and waits until it serves the
+// socket.
 func (o *Outside) attach(ctx context.Context, program string, pid int, w Wish) error {
 	dir, err := outsideDir()
 	if err != nil {

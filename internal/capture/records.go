@@ -139,7 +139,7 @@ func (r *Records) add(p Pulled, s wire.Site, index int) {
 	build := p.Status.Process.Build
 	r.Seen.Sources = append(r.Seen.Sources, fmt.Sprintf(
 		"%d calls, %d usable, of about %.0f by %s%s, process %d on %s%s",
-		events, kept, weight*float64(events), p.Status.Process.Program, through(p.Status.Process),
+		events, kept, weight*float64(events), p.Status.Process.Program, captureWay(p.Status.Process),
 		p.Status.Process.PID, p.Status.Process.Host,
 		prefixed(", build ", build)))
 }
@@ -161,12 +161,12 @@ func joined(all *beagle.InFlight, one *wire.InFlight) *beagle.InFlight {
 	mix(&all.P95, one.P95)
 	mix(&all.P99, one.P99)
 	all.Calls, all.Most = all.Calls+n, max(all.Most, one.Most)
-	all.Beside = besides(all.Beside, one.Beside)
+	all.Beside = addBeside(all.Beside, one.Beside)
 	return all
 }
 
-// besides adds the calls that were followed in a process: each counts as much as in the others.
-func besides(all *beagle.Beside, one *wire.Beside) *beagle.Beside {
+// addBeside adds the calls that were followed in a process: each counts as much as in the others.
+func addBeside(all *beagle.Beside, one *wire.Beside) *beagle.Beside {
 	if one == nil {
 		return all
 	}
@@ -186,14 +186,15 @@ func besides(all *beagle.Beside, one *wire.Beside) *beagle.Beside {
 	return all
 }
 
-// through says in which way a process was captured, unless it is the usual one.
-func through(p wire.Process) string {
+// captureWay names the way in which a process was captured, unless it is the usual one.
+func captureWay(p wire.Process) string {
 	if p.Way == "" {
 		return ""
 	}
 	return " through " + p.Way + "s"
 }
 
+// prefixed returns s after a prefix, or "" for an empty s.
 func prefixed(prefix, s string) string {
 	if s == "" {
 		return ""
@@ -201,7 +202,7 @@ func prefixed(prefix, s string) string {
 	return prefix + s
 }
 
-// drops says which counters of a probe are not zero.
+// drops names the counters of a probe that are not zero.
 func drops(d wire.Dropped) string {
 	var all []string
 	for _, c := range []struct {

@@ -9,8 +9,8 @@ type Share struct {
 	High  float64 `json:"high"`
 }
 
-// shareOf returns the share of yes in n samples with its interval. Of no samples nothing is known:
-// the interval is 0 to 1.
+// shareOf returns the share of yes in n samples with its interval. Without samples the interval is
+// 0 to 1.
 func shareOf(yes, n uint64) Share {
 	if n == 0 {
 		return Share{Share: 0.5, Low: 0, High: 1}

@@ -65,16 +65,16 @@ func events(res *http.Response, err error, streamed, inOne bodyReader, yield fun
 		return
 	}
 	defer res.Body.Close()
-	if whole(res) {
+	if isOneJSON(res) {
 		inOne(res.Body, yield)
 		return
 	}
 	streamed(res.Body, yield)
 }
 
-// whole reports whether an answer is JSON in one piece. Servers that cannot
+// isOneJSON reports whether an answer is JSON in one piece. Servers that cannot
 // stream send one.
-func whole(res *http.Response) bool {
+func isOneJSON(res *http.Response) bool {
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	return kind == "application/json"
 }

@@ -28,9 +28,9 @@ type client struct {
 
 var _ acp.Client = (*client)(nil)
 
-// inside resolves a path and refuses one that leads out of the copy, links
+// resolve resolves a path and refuses one that leads out of the copy, links
 // followed.
-func (c *client) inside(path string) (string, error) {
+func (c *client) resolve(path string) (string, error) {
 	if !filepath.IsAbs(path) {
 		return "", fmt.Errorf("%s is not an absolute path", path)
 	}
@@ -59,7 +59,7 @@ func (c *client) inside(path string) (string, error) {
 
 // ReadTextFile implements [acp.Client].
 func (c *client) ReadTextFile(_ context.Context, r acp.ReadTextFileRequest) (out acp.ReadTextFileResponse, _ error) {
-	path, err := c.inside(r.Path)
+	path, err := c.resolve(r.Path)
 	if err != nil {
 		return out, err
 	}
@@ -90,7 +90,7 @@ func window(text string, line, limit *int) string {
 
 // WriteTextFile implements [acp.Client].
 func (c *client) WriteTextFile(_ context.Context, r acp.WriteTextFileRequest) (out acp.WriteTextFileResponse, _ error) {
-	path, err := c.inside(r.Path)
+	path, err := c.resolve(r.Path)
 	if err != nil {
 		return out, err
 	}
@@ -132,7 +132,7 @@ func (c *client) RequestPermission(
 ) (acp.RequestPermissionResponse, error) {
 	wanted := acp.PermissionOptionKindAllowOnce
 	for _, l := range r.ToolCall.Locations {
-		if _, err := c.inside(l.Path); err != nil {
+		if _, err := c.resolve(l.Path); err != nil {
 			wanted = acp.PermissionOptionKindRejectOnce
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// Possible says why there are no agents here: the command line is the shell's, and
-// what an agent starts could not be ended with it.
+// Possible returns why there are no agents here: the command line is the shell's, and what an agent
+// starts could not be ended with it.
 func Possible() error {
 	return &beagle.UsageError{
 		What: "coding agents (--agent) need a Unix system, and this is " + runtime.GOOS,

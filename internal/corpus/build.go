@@ -70,11 +70,13 @@ func Build(ctx context.Context, u *source.Unit, b *harness.Builder, box *sandbox
 		return nil, err
 	}
 	defer bin.Remove()
-	return With(ctx, u, bin, box, in)
+	return BuildWith(ctx, u, bin, box, in)
 }
 
-// With is Build for a caller that has a program with the original already.
-func With(ctx context.Context, u *source.Unit, bin *harness.Binary, box *sandbox.Sandbox, in Input) (*Built, error) {
+// BuildWith is Build for a caller that has a program with the original already.
+func BuildWith(
+	ctx context.Context, u *source.Unit, bin *harness.Binary, box *sandbox.Sandbox, in Input,
+) (*Built, error) {
 	m := &maker{u: u, bin: bin, box: box, in: in}
 	m.args, m.types = ArgsShape(u)
 	m.c.Target = u.Target.ID()
@@ -270,7 +272,7 @@ func (m *maker) describe(ctx context.Context) error {
 func (m *maker) settled(ctx context.Context) (*rt.Observation, error) {
 	all := len(m.c.Train)
 	for look := 0; ; look++ {
-		first, second, err := m.twice(ctx)
+		first, second, err := m.observeTwice(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -297,8 +299,8 @@ func (m *maker) settled(ctx context.Context) (*rt.Observation, error) {
 	}
 }
 
-// twice observes the training records in two processes at once. The first mines, too.
-func (m *maker) twice(ctx context.Context) (first, second *rt.Observation, err error) {
+// observeTwice observes the training records in two processes at once. The first mines, too.
+func (m *maker) observeTwice(ctx context.Context) (first, second *rt.Observation, err error) {
 	var seen [2]rt.Observation
 	var exits [2]*harness.Exit
 	var errs [2]error

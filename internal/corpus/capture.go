@@ -88,7 +88,7 @@ func Capture(
 	if c.overlay, err = newInstrument(u, dir); err != nil {
 		return nil, err
 	}
-	if err := c.all(ctx); err != nil {
+	if err := c.runSuites(ctx); err != nil {
 		return nil, err
 	}
 	c.finish()
@@ -101,9 +101,9 @@ func vendored(of *beagle.Target) bool {
 	return err == nil && slices.Contains(strings.Split(filepath.ToSlash(local), "/"), "vendor")
 }
 
-// all runs the target's own tests, and the others only if these recorded too
+// runSuites runs the target's own tests, and the others only if these recorded too
 // little: listing a large module alone takes a while.
-func (c *capturer) all(ctx context.Context) error {
+func (c *capturer) runSuites(ctx context.Context) error {
 	own, deps, err := c.tools.Own(ctx, &c.u.Target)
 	if err != nil {
 		return err
@@ -136,11 +136,11 @@ func (c *capturer) done(enough int) bool { return time.Now().After(c.end) || c.r
 
 func (c *capturer) suites(ctx context.Context, list, deps []*gotool.Listed) error {
 	c.read = c.tools.Readable(&c.u.Target, deps)
-	return c.each(list, func(i int, p *gotool.Listed) error { return c.suite(ctx, i, p, len(list)) })
+	return c.runUntilEnough(list, func(i int, p *gotool.Listed) error { return c.suite(ctx, i, p, len(list)) })
 }
 
-// each runs suites until there is enough, or until more promises nothing.
-func (c *capturer) each(list []*gotool.Listed, run func(i int, p *gotool.Listed) error) error {
+// runUntilEnough runs suites until there is enough, or until more promises nothing.
+func (c *capturer) runUntilEnough(list []*gotool.Listed, run func(i int, p *gotool.Listed) error) error {
 	idle := 0
 	for i, p := range list {
 		if c.done(some) || idle == fruitless {

@@ -78,6 +78,7 @@ type weighted struct {
 	w float64
 }
 
+// add counts a value that stands for w calls.
 func (f *facet) add(v *rt.Value, w float64, backs map[int]*rt.Back) {
 	f.total += w
 	f.seen[string(v.Append(nil))] += w

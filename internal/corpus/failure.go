@@ -78,7 +78,7 @@ func ownFrame(out, dir string) string {
 	return ""
 }
 
-// testFailure says how tests or benchmarks of the module in dir failed.
+// testFailure describes how tests or benchmarks of the module in dir failed.
 func testFailure(r sandbox.Result, dir string) string {
 	const kept = "; the calls recorded until then are kept"
 	if r.Ended == sandbox.Wall {
@@ -108,7 +108,7 @@ func printed(r sandbox.Result) string {
 	return strings.ToValidUTF8(strings.TrimSpace(string(r.Stdout)+string(r.Stderr)), "?")
 }
 
-// ended says how a program ended when its output does not.
+// ended describes how a program ended when its output does not.
 func ended(r sandbox.Result, out string) string {
 	if r.Ended == sandbox.Exited && out != "" {
 		return ""

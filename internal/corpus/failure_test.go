@@ -54,7 +54,7 @@ func TestFruitlessSuites(t *testing.T) {
 	c := &capturer{}
 	c.defaults()
 	ran := 0
-	err := c.each(list, func(i int, _ *gotool.Listed) error {
+	err := c.runUntilEnough(list, func(i int, _ *gotool.Listed) error {
 		ran++
 		c.records += records[i]
 		return nil

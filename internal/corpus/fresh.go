@@ -139,6 +139,7 @@ func refers(v *rt.Value) bool {
 	return slices.ContainsFunc(v.Elems, func(e rt.Value) bool { return refers(&e) })
 }
 
+// judge counts whether a list is in order, and whether an element occurs twice.
 func (p *pool) judge(elems []rt.Value) {
 	if len(elems) < 2 {
 		return
@@ -222,6 +223,7 @@ func (f *fresher) swap(path string, v *rt.Value) {
 	}
 }
 
+// vary changes a value in place, by the values that were seen at the same path.
 func (f *fresher) vary(path string, v *rt.Value) {
 	if refers(v) {
 		return

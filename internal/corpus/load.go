@@ -165,10 +165,10 @@ func Write(w io.Writer, u *source.Unit, records []beagle.Record) error {
 	return out.Flush()
 }
 
-// Merge makes one record of equal ones, sums their weights, and sorts by
-// content, so that the order in which calls came does not matter. Calls that
-// both a file and a test made count as the file's. Of several results of the same arguments it
-// keeps the first in byte order, and notes that there are others.
+// Merge makes one record of equal ones, sums their weights, and sorts by content, so that the order
+// in which calls came does not matter. Calls that both a file and a test made count as the file's.
+// If the same arguments have several results, it keeps the first in byte order and notes that there
+// are others.
 func Merge(records []beagle.Record) []beagle.Record {
 	at := make(map[string]int, len(records))
 	var out []beagle.Record

@@ -45,6 +45,8 @@ const (
 	maxPlaces   = 12
 )
 
+// mineRelations finds the order relations between parts of a record that hold in nearly all
+// records.
 func mineRelations(records []rt.Value, weights []float64, rng *rand.Rand) *relations {
 	r := &relations{rng: rng}
 	if len(records) < minEvidence {

@@ -142,8 +142,8 @@ func TestChooseKeepsShares(t *testing.T) {
 	}
 }
 
-// TestAlike draws inputs of a parser of addresses. Of those drawn letter by letter most are errors;
-// of those drawn alike as few are as were recorded.
+// TestAlike draws inputs of a parser of addresses. Most inputs drawn letter by letter are errors.
+// Inputs drawn alike have the recorded share of errors.
 func TestAlike(t *testing.T) {
 	dir := module(t, `
 -- go.mod --

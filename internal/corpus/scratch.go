@@ -35,6 +35,7 @@ type scratcher struct {
 
 const maxDepth = 5
 
+// value returns a random value of a shape.
 func (s *scratcher) value(t *rt.Shape, depth int) rt.Value {
 	zero := t.Zero()
 	if t.Form != "" || t.Type == "time.Time" {

@@ -60,6 +60,7 @@ func recordNames(letter string, n int) []string {
 	return names
 }
 
+// shape returns the shape of a type. A type that refers to itself gets one shape.
 func (b *shapes) shape(t types.Type) *rt.Shape {
 	t = types.Unalias(t)
 	if s, ok := b.made[t]; ok {
@@ -184,6 +185,8 @@ func (b *shapes) lookup(name string) *rt.Shape {
 	return nil
 }
 
+// find returns the type with a name, as reflect writes it, or nil. It looks in the package and its
+// imports.
 func (b *shapes) find(name string) types.Type {
 	if rest, ok := strings.CutPrefix(name, "*"); ok {
 		if t := b.find(rest); t != nil {

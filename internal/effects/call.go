@@ -22,7 +22,7 @@ func (u *unit) call(in ssa.CallInstruction) {
 	switch f := c.Value.(type) {
 	case *ssa.Builtin:
 		u.builtin(in, site, f.Name(), c.Args)
-	// What the arguments are by type and box is known only while they are at the call.
+	// The types and boxes of the arguments are known only at the call.
 	case *ssa.Function:
 		u.boxArguments(in, f, c.Args, args)
 		u.given = c.Args
@@ -245,12 +245,12 @@ func (u *unit) invokeOn(in ssa.CallInstruction, site ssa.Value, recv set, method
 		switch {
 		case p.fn != nil:
 		case p.box != nil:
-			// What was boxed says by its type which method is called.
+			// The boxed value's type gives the method.
 			if f := u.p.method(p.box, method); f != nil {
 				args[0] = u.content[i]
 				u.static(in, site, f, args)
 			}
-		// What the caller handed in may be of any type.
+		// The caller's values may be of any type.
 		case p.ref.Kind == Top || p.ref.Kind == Deep:
 			u.foreign(in, site, p.ref, method, i, args[1:])
 		default:

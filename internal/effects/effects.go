@@ -61,19 +61,19 @@ func (u *unit) resultOf(i int) []Result {
 		if p.ref.Kind != Invalid {
 			add(Result{Field: Whole, Ref: plain(p.ref)})
 		}
-		// Only new memory needs its contents told. What the caller has already, it knows itself.
+		// Only new memory needs its contents told. The caller knows the memory that it passed.
 		if p.ref.Kind == Fresh {
-			u.inside(j, Whole, add)
+			u.addInside(j, Whole, add)
 			for _, k := range u.fields[j] {
-				u.inside(k, u.places[k].field, add)
+				u.addInside(k, u.places[k].field, add)
 			}
 		}
 	}
 	return out
 }
 
-// inside adds the references in the fresh memory at i.
-func (u *unit) inside(i, field int, add func(Result)) {
+// addInside adds the references in the fresh memory at i.
+func (u *unit) addInside(i, field int, add func(Result)) {
 	for j := range u.reach(u.content[i]).all {
 		if r := u.places[j].ref; r.Kind != Invalid {
 			add(Result{Field: field, Ref: plain(r), Deep: true})

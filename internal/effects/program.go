@@ -88,7 +88,7 @@ func (p *Program) Analyse(fns []*ssa.Function) {
 		f := p.stale[0]
 		p.stale = p.stale[1:]
 		delete(p.waiting, f)
-		p.again(f)
+		p.reanalyse(f)
 	}
 }
 
@@ -102,8 +102,8 @@ func (p *Program) took(n int) {
 	}
 }
 
-// again analyses a function anew. If its summary changed, its callers are analysed again too.
-func (p *Program) again(f *ssa.Function) {
+// reanalyse analyses a function anew. If its summary changed, its callers are analysed again too.
+func (p *Program) reanalyse(f *ssa.Function) {
 	// The unit asks for other functions while it is solved; the current one is what they are noted
 	// for.
 	was := p.current
@@ -150,7 +150,7 @@ func (p *Program) Of(f *ssa.Function) *Summary {
 	// nothing is added.
 	p.done[f] = new(Summary)
 	p.called(f)
-	p.again(f)
+	p.reanalyse(f)
 	return p.done[f]
 }
 
@@ -231,7 +231,7 @@ func (p *Program) leads(t types.Type) bool {
 // holdsRefs reports whether the memory behind a value of type t, or one field of that memory, holds
 // references.
 func (p *Program) holdsRefs(t types.Type, field int) bool {
-	// What a type leads to decides. Interfaces, functions and channels may lead to anything.
+	// The types that t leads to decide. Interfaces, functions and channels may lead to anything.
 	switch u := t.Underlying().(type) {
 	case *types.Slice:
 		return p.hasRefs(u.Elem())

@@ -196,7 +196,7 @@ func (u *unit) typeAssert(in *ssa.TypeAssert) {
 		var out set
 		for i := range x.all {
 			switch p := u.places[i]; {
-			// What is no box may be of any type.
+			// A value outside of a box may be of any type.
 			case p.box == nil:
 				out.add(i)
 			// A type with a type parameter may be the asserted one in an instance.

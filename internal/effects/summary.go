@@ -13,11 +13,11 @@ import (
 type Kind uint8
 
 const (
-	Invalid Kind = iota
-	Fresh        // made in the call
-	Top          // the memory that a parameter points at
-	Deep         // everything reachable from Top
-	Shared       // outlives the call: a package variable, or unknown memory
+	Invalid Kind = iota // the zero Ref names no memory
+	Fresh               // made in the call
+	Top                 // the memory that a parameter points at
+	Deep                // everything reachable from Top
+	Shared              // outlives the call: a package variable, or unknown memory
 )
 
 // A Ref names memory as one function sees it.

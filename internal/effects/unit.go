@@ -102,7 +102,7 @@ func (h *heap) place(p place) int {
 	h.places = append(h.places, p)
 	h.content = append(h.content, nil)
 	h.fields = append(h.fields, nil)
-	// What is below a parameter or shared leads to itself: nothing is known of its inside. A
+	// Memory below a parameter, and shared memory, leads to itself: its inside is unknown. A
 	// parameter's own memory leads to what lies below it.
 	switch p.ref.Kind {
 	case Deep, Shared:

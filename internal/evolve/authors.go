@@ -149,7 +149,7 @@ func (s *Search) enter(p Proposal, o *Feedback, fresh bool) {
 	case name == Rules:
 		b.Asked++
 	}
-	// Add the cost. What is recent fades with each call.
+	// Add the cost. The recent sums fade with each call.
 	cost := o.Dollars + o.Seconds*s.Config.Hour/3600
 	b.Dollars, b.Seconds = b.Dollars+o.Dollars, b.Seconds+o.Seconds
 	b.RecentCost = fading*b.RecentCost + cost

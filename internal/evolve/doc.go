@@ -29,7 +29,7 @@
 //     for one of its moves does not condemn the others. Choices are Thompson samples of it, so
 //     that mutators of which little is known get their chance.
 //   - A cross takes over proven steps of all other lineages at once, also those that gain nothing
-//     yet: neutral steps are stepping stones. Of a mutator it takes over all steps of the best
+//     yet: neutral steps are stepping stones. It takes all steps of a mutator from the best
 //     candidate that has it. Crosses find combinations that no single step leads to.
 //   - Islands evolve on their own and share their best every other generation; each keeps an
 //     archive with one elite for each kind of candidate. The kind of a candidate is the set of

@@ -146,18 +146,18 @@ func (br *breeder) growOn(m *Member, depth int, shun string) (p Proposal, ok boo
 	if depth == 1 || br.merits.behaves(mv.Mutator) < goesAlone {
 		return p, true
 	}
-	p.Then = append(p.Then, again(mv.Mutator, m.places(mv.Mutator)-1)...)
+	p.Then = append(p.Then, repeated(mv.Mutator, m.places(mv.Mutator)-1)...)
 	for d := 1; d < min(depth, len(opts)); d++ {
 		if br.merits.behaves(opts[d].mutator) < float64(d)/float64(d+1) {
 			break
 		}
-		p.Then = append(p.Then, again(opts[d].mutator, m.places(opts[d].mutator))...)
+		p.Then = append(p.Then, repeated(opts[d].mutator, m.places(opts[d].mutator))...)
 	}
 	return p, true
 }
 
-// again wishes for a number of steps of a mutator, each wherever it fits.
-func again(mutator string, times int) []Wish {
+// repeated wishes for a number of steps of a mutator, each wherever it fits.
+func repeated(mutator string, times int) []Wish {
 	return slices.Repeat([]Wish{{Mutator: mutator}}, times)
 }
 
@@ -246,6 +246,7 @@ func (br *breeder) cross(island int) (Proposal, bool) {
 	return Proposal{}, false
 }
 
+// transplants returns the steps that a member lacks, of the mutators that promise the most gain.
 func (br *breeder) transplants(m *Member, shun string) []Wish {
 	type transplant struct {
 		steps []beagle.Step // of one mutator
@@ -288,7 +289,7 @@ func (br *breeder) sibling(island int) (Proposal, bool) {
 	for _, m := range br.parents(island) {
 		steps := m.loose()
 		for _, i := range br.merits.byGain(steps) {
-			for _, w := range br.others(steps[len(steps)-1-i]) {
+			for _, w := range br.otherParams(steps[len(steps)-1-i]) {
 				p := br.population.replay(m, nil)
 				p.Then[len(steps)-1-i] = w
 				if !br.asked[p.key()] {
@@ -301,8 +302,8 @@ func (br *breeder) sibling(island int) (Proposal, bool) {
 	return Proposal{}, false
 }
 
-// others returns the other parameters that a step could have.
-func (br *breeder) others(st beagle.Step) []Wish {
+// otherParams returns the other parameters that a step could have.
+func (br *breeder) otherParams(st beagle.Step) []Wish {
 	known := br.population.known.params[st.Mutator]
 	var out []Wish
 	if len(known) < br.merits.arm(st.Mutator).Params {

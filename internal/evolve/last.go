@@ -254,7 +254,7 @@ func (tr *trims) trim(proposal int) *Trim {
 	return &tr.Trims[i]
 }
 
-// hear stores what trims made. Of proposals that made the same text, one alone has a verdict. The
+// hear stores what trims made. If several proposals made the same text, only one has a verdict. The
 // others take the member from it, whichever proposal comes first.
 func (tr *trims) hear(feedback []Feedback) {
 	for i := range feedback {

@@ -163,7 +163,7 @@ func (l *Lead) Spare(found []beagle.Ratio, whole beagle.Ratio) (unshown, useless
 		if without.Low <= 0 || without.High >= 1 {
 			continue
 		}
-		// Of the cuts of the bundle, the first that leaves its gain there holds for both lists.
+		// The bundle's first cut that leaves its gain there holds for both lists.
 		if !holds(b, unshown, single, without.Point) {
 			unshown = swap(b, unshown, useless)
 		}

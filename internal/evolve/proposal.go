@@ -39,8 +39,8 @@ type Proposal struct {
 	Then []Wish       `json:"then,omitempty"`
 	Seed uint64       `json:"seed"`
 
-	// Of a proposal for a model only.
-	// the earlier proposals of its conversation, the oldest first; none begins one
+	// For a model's proposal only: the earlier proposals of its conversation, the oldest first;
+	// none begins one
 	Talk []int `json:"talk,omitempty"`
 	// the candidate of the last of them, if it failed
 	Fell string `json:"fell,omitempty"`

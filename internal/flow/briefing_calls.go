@@ -123,7 +123,7 @@ func fails(t *beagle.Target, c *rt.SpelledCall) bool {
 	return false
 }
 
-// lengthsOf says how long the results are, and the elements of lists of texts.
+// lengthsOf describes how long the results are, and the elements of lists of texts.
 func lengthsOf(t *beagle.Target, f *beagle.Facets, calls []rt.SpelledCall) (out []llm.Length) {
 	add := func(of string, lengths []int) {
 		if len(lengths) == 0 {

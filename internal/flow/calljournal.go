@@ -84,7 +84,7 @@ type callJournal struct {
 	repeated map[uint64]bool            // questions that were answered with the same text twice
 	paid     map[payee]bill             // calls that came to an end
 	lost     lost
-	earlier  map[place]string       // IDs of the requests of other processes of the run
+	earlier  map[requestKey]string  // IDs of the requests of other processes of the run
 	open     map[string]llm.Request // under way
 	gone     map[string]llm.Request // lost, and not asked again yet
 	retried  map[string]llm.Tried   // attempts without a reply, of the requests under way
@@ -111,14 +111,14 @@ func (p bill) add(q bill) bill {
 	return bill{p.answers + q.answers, p.attempts + q.attempts, p.usage.Add(q.usage), llm.Costs(p.money, q.money)}
 }
 
-// A place is a request's place in a search. A newer Beagle may take another way, and reach the
-// same proposal with another parent.
-type place struct {
+// A requestKey identifies a request by its place in a search. A newer Beagle may take another way,
+// and reach the same proposal with another parent.
+type requestKey struct {
 	proposal, round int
 	parent          string
 }
 
-func (c *call) place() place { return place{c.Proposal, c.Round, c.Parent} }
+func (c *call) key() requestKey { return requestKey{c.Proposal, c.Round, c.Parent} }
 
 // recall replaces a request for a proposal by the one that another process of the run has sent, if
 // there is one. The prompt may differ by now, because lessons were edited or Beagle is newer; the
@@ -126,7 +126,7 @@ func (c *call) place() place { return place{c.Proposal, c.Round, c.Parent} }
 func (b *callJournal) recall(c *call) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	id, ok := b.earlier[c.place()]
+	id, ok := b.earlier[c.key()]
 	if !ok {
 		return
 	}
@@ -195,12 +195,12 @@ func readCalls(s *store.Store, run string, price func(string) llm.Price, turn ll
 	b := &callJournal{
 		run: run, price: price, turn: turn, answers: map[string]answer{}, texts: map[uint64]map[string]bool{},
 		repeated: map[uint64]bool{}, paid: map[payee]bill{},
-		earlier: map[place]string{}, open: map[string]llm.Request{}, gone: map[string]llm.Request{},
+		earlier: map[requestKey]string{}, open: map[string]llm.Request{}, gone: map[string]llm.Request{},
 		retried: map[string]llm.Tried{}, refused: map[string]int{}, turns: map[int]exchange{},
 	}
 	for _, c := range lines {
 		if b.take(c); c.Request != nil {
-			b.earlier[c.place()] = c.ID
+			b.earlier[c.key()] = c.ID
 		}
 	}
 	for _, id := range slices.Collect(maps.Keys(b.open)) {
@@ -386,7 +386,7 @@ func (b *callJournal) ask(ctx context.Context, asker llm.Asker, c call) (llm.Rep
 // send sends a request and journals its outcome, unless the outcome is unknown.
 func (b *callJournal) send(ctx context.Context, asker llm.Asker, c call, q llm.Request) (llm.Reply, error) {
 	asked := q
-	asked.Once = b.once(c.ID)
+	asked.Once = b.idempotencyKey(c.ID)
 	asked.Retry = func(t llm.Tried) error {
 		return b.write(call{ID: c.ID, Proposal: c.Proposal, Round: c.Round, Parent: c.Parent, Retried: &t})
 	}
@@ -413,9 +413,10 @@ func (b *callJournal) send(ctx context.Context, asker llm.Asker, c call, q llm.R
 	return llm.Reply{}, err
 }
 
-// once returns the idempotency key of a request. An answer that may be lost keeps its key. A
-// refusal gets a new one, since a server may keep a refusal and repeat it after the user has paid.
-func (b *callJournal) once(id string) string {
+// idempotencyKey returns the idempotency key of a request. An answer that may be lost keeps its
+// key. A refusal gets a new one, since a server may keep a refusal and repeat it after the user has
+// paid.
+func (b *callJournal) idempotencyKey(id string) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if n := b.refused[id]; n > 0 {

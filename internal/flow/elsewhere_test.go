@@ -70,7 +70,7 @@ func (c counted) Swap(i, j int)      { c[i], c[j] = c[j], c[i] }
 		if _, problem := u.Reader.Parse(child.Source); problem != nil {
 			t.Errorf("%s\n%s", problem.Message, child.Source)
 		}
-		if w.elsewhere("byLength.Len") == nil || w.elsewhere("byLength.Lean") != nil {
+		if w.passOfOther("byLength.Len") == nil || w.passOfOther("byLength.Lean") != nil {
 			t.Error("a method that is there is not shown, or one that is not")
 		}
 	}

@@ -119,7 +119,7 @@ func (x *inPlaceEvidence) holder(ctx context.Context, path string) (string, erro
 	var bad error
 	// Try which functions the records fit.
 	for _, name := range names {
-		u, err := x.apart(ctx, name)
+		u, err := x.loadEntry(ctx, name)
 		if err == nil {
 			_, err = corpus.Load(u, path)
 		}
@@ -156,9 +156,9 @@ func (x *inPlaceEvidence) recall(ctx context.Context, ready *Prepared) error {
 	return nil
 }
 
-// apart loads a function of the group as a target of its own, whose versions are those of the
+// loadEntry loads a function of the group as a target of its own, whose versions are those of the
 // group.
-func (x *inPlaceEvidence) apart(ctx context.Context, name string) (*source.Unit, error) {
+func (x *inPlaceEvidence) loadEntry(ctx context.Context, name string) (*source.Unit, error) {
 	load := x.load()
 	load.Entry = name
 	u, err := source.Load(ctx, load)
@@ -171,7 +171,7 @@ func (x *inPlaceEvidence) apart(ctx context.Context, name string) (*source.Unit,
 // entry prepares the judgement of versions on calls of one function: those of a file, if there is
 // one.
 func (x *inPlaceEvidence) entry(ctx context.Context, name, file string) (*groupEntry, error) {
-	u, err := x.apart(ctx, name)
+	u, err := x.loadEntry(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +193,7 @@ func (e *groupEntry) record(ctx context.Context) (blob string, err error) {
 	if err != nil {
 		return "", err
 	}
-	bin, err := e.lab.alone(ctx)
+	bin, err := e.lab.buildOriginal(ctx)
 	if err != nil {
 		return "", err
 	}

@@ -41,7 +41,7 @@ type candidateProgram interface {
 	quick(ctx context.Context, version int, c beagle.Candidate) (*beagle.Verdict, error)
 	// together is quick for versions that may share a process; it returns nil for one that must
 	// not.
-	together(ctx context.Context, list []verify.Entrant) ([]*beagle.Verdict, error)
+	compareTogether(ctx context.Context, list []verify.Entrant) ([]*beagle.Verdict, error)
 	// screen compares versions with the original; the zero Ratio marks a version that died.
 	screen(ctx context.Context, versions []int, budget time.Duration) ([]beagle.Ratio, error)
 	// classes compares versions on the common classes of inputs.
@@ -67,7 +67,7 @@ func (e corpusEvidence) observe(ctx context.Context, pr *preparer) error {
 	var built atomic.Bool
 	original := sync.OnceValues(func() (*harness.Binary, error) {
 		defer built.Store(true)
-		return e.lab.alone(ctx)
+		return e.lab.buildOriginal(ctx)
 	})
 	regions := pr.regions(ctx, original)
 	go regions.early()
@@ -187,7 +187,7 @@ func (t *corpusProgram) quick(ctx context.Context, version int, c beagle.Candida
 	return verify.Quick(ctx, t.lab.verify, t.bin, version, c, t.inputs.corpus())
 }
 
-func (t *corpusProgram) together(ctx context.Context, list []verify.Entrant) ([]*beagle.Verdict, error) {
+func (t *corpusProgram) compareTogether(ctx context.Context, list []verify.Entrant) ([]*beagle.Verdict, error) {
 	return verify.Together(ctx, t.lab.verify, t.bin, list, t.inputs.corpus())
 }
 

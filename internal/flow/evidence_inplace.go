@@ -106,8 +106,8 @@ func (pr *preparer) instead(ctx context.Context, err error) error {
 	return err
 }
 
-// neither is the error for a target for which no corpus and no test serves, with both reasons. What
-// the tests lack comes first among the remedies: few people have recorded calls.
+// neither is the error for a target for which no corpus and no test serves, with both reasons. The
+// remedy for the tests comes first: few people have recorded calls.
 func neither(corpus, inPlace *beagle.UsageError) error {
 	return &beagle.UsageError{
 		What:   corpus.What + "; and in place: " + inPlace.What,
@@ -318,8 +318,8 @@ func (t *inPlaceProgram) refused(version int) *beagle.Verdict {
 
 func (t *inPlaceProgram) static(int) beagle.StaticFacts { return beagle.StaticFacts{} }
 
-// together leaves each version to a process of its own, since the user's tests run in it.
-func (t *inPlaceProgram) together(_ context.Context, list []verify.Entrant) ([]*beagle.Verdict, error) {
+// compareTogether leaves each version to a process of its own, since the user's tests run in it.
+func (t *inPlaceProgram) compareTogether(_ context.Context, list []verify.Entrant) ([]*beagle.Verdict, error) {
 	return make([]*beagle.Verdict, len(list)), nil
 }
 

@@ -39,7 +39,7 @@ func Gather(ctx context.Context, s *store.Store, spec Spec, watch Watcher) (*Tar
 	if err != nil {
 		return nil, err
 	}
-	bin, err := x.lab.alone(ctx)
+	bin, err := x.lab.buildOriginal(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -76,7 +76,9 @@ const (
 func (n *inputs) compose(
 	ctx context.Context, bin *harness.Binary, in *corpus.Input,
 ) (built *corpus.Built, blob string, err error) {
-	built, err = n.built(in, func() (*corpus.Built, error) { return corpus.With(ctx, n.unit, bin, n.lab.box, *in) })
+	built, err = n.built(in, func() (*corpus.Built, error) {
+		return corpus.BuildWith(ctx, n.unit, bin, n.lab.box, *in)
+	})
 	if err != nil {
 		if errors.Is(err, corpus.ErrViolated) { // in place no call would be left out
 			return nil, "", err

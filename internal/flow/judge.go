@@ -75,7 +75,7 @@ func (jd *judge) field(ctx context.Context, f Field) (*Judged, error) {
 	key := jd.works.key("judged", jd.works.root.ID, in)
 	var known kept[Judged]
 	if jd.works.store.Cached(key, &known) {
-		return jd.known(known, start), nil
+		return jd.stored(known, start), nil
 	}
 	out, err := jd.decide(ctx, f)
 	if err != nil {
@@ -293,9 +293,9 @@ func (jd *judge) nothing(ctx context.Context, f Field) (*Judged, error) {
 	return &Judged{Winner: jd.works.root, Measurement: &ms[0], Why: why}, nil
 }
 
-// known returns a judgement from the store. Its time is that of this run alone.
-func (jd *judge) known(k kept[Judged], start time.Time) *Judged {
-	j, from := &k.Value, jd.works.elsewhere(k.Origin)
+// stored returns a judgement from the store. Its time is that of this run alone.
+func (jd *judge) stored(k kept[Judged], start time.Time) *Judged {
+	j, from := &k.Value, jd.works.otherRun(k.Origin)
 	if from == nil {
 		return j
 	}
@@ -340,8 +340,8 @@ func steps(c beagle.Candidate) string {
 	return strings.Join(names, " + ")
 }
 
-// orderFinalists orders finalists by their least gain. Of those about as fast as the best, the one
-// that is easiest to read comes first. All were timed in the same layouts, which tells more about
+// orderFinalists orders finalists by their least gain. The one that is easiest to read comes first
+// among those about as fast as the best. All were timed in the same layouts, which tells more about
 // two finalists than their intervals do.
 func orderFinalists(list []finalist, fastest bool) {
 	inorder.By(list, func(a, b finalist) int {

@@ -55,18 +55,18 @@ func TestKnownDuplicates(t *testing.T) {
 	one := knowing(t, s, "one")
 	keepVerdict(t, one, "a", "code", beagle.Equal)
 	keepVerdict(t, one, "b", "code", beagle.Duplicate)
-	if o, ok := groupOf(one, "a").known("a"); !ok || o.Verdict.Status != beagle.Equal {
+	if o, ok := groupOf(one, "a").storedVerdict("a"); !ok || o.Verdict.Status != beagle.Equal {
 		t.Errorf("a: %v %v, want equal", ok, o.Verdict.Status)
 	}
 	settle(t, one, "a")
-	if o, ok := groupOf(one, "b").known("b"); !ok || o.Verdict.Status != beagle.Duplicate {
+	if o, ok := groupOf(one, "b").storedVerdict("b"); !ok || o.Verdict.Status != beagle.Duplicate {
 		t.Errorf("b after a: %v %v, want duplicate", ok, o.Verdict.Status)
 	}
 	if first := groupOf(knowing(t, s, "one"), "c").first("code", "c"); first != "a" {
 		t.Errorf("in another process of the run a new candidate with that code is taken for %s, want a", first)
 	}
 	two := knowing(t, s, "two")
-	if _, ok := groupOf(two, "b").known("b"); ok {
+	if _, ok := groupOf(two, "b").storedVerdict("b"); ok {
 		t.Error("b is a duplicate in a run that has not met a")
 	}
 	if first := groupOf(two, "b").first("code", "b"); first != "b" {
@@ -96,7 +96,7 @@ func TestSharesOfABatch(t *testing.T) {
 	keepVerdict(t, x, "c", "code", beagle.Duplicate)
 	other := groupOf(x, batch...)
 	other.glance(batch, []string{"c"})
-	if o, ok := other.known("c"); !ok || o.Verdict.Status != beagle.Duplicate {
+	if o, ok := other.storedVerdict("c"); !ok || o.Verdict.Status != beagle.Duplicate {
 		t.Errorf("c, with the word of another share on a: %v %v, want duplicate", ok, o.Verdict.Status)
 	}
 	for range 2 { // an activity may be repeated
@@ -215,7 +215,7 @@ func TestVerdictsOfOtherRules(t *testing.T) {
 	}{"the same": {rules.All, true}, "fewer": {rules.All[:3], false}} {
 		two := knowing(t, s, "two")
 		two.making = making(c.mutators)
-		if _, ok := groupOf(two, "a").known("a"); ok != c.want {
+		if _, ok := groupOf(two, "a").storedVerdict("a"); ok != c.want {
 			t.Errorf("%s rules: known is %v, want %v", name, ok, c.want)
 		}
 	}

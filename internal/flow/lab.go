@@ -110,8 +110,10 @@ func (l *lab) original() harness.Variant {
 	return harness.Variant{ID: l.root.ID, Source: l.root.Source}
 }
 
-// beside builds one program of the original, as version 0, and other versions.
-func (l *lab) beside(ctx context.Context, link harness.Link, cs ...beagle.Candidate) (*harness.Binary, error) {
+// buildWithOriginal builds one program of the original, as version 0, and other versions.
+func (l *lab) buildWithOriginal(
+	ctx context.Context, link harness.Link, cs ...beagle.Candidate,
+) (*harness.Binary, error) {
 	variants := []harness.Variant{l.original()}
 	for _, c := range cs {
 		variants = append(variants, harness.Variant{ID: c.ID, Source: c.Source})
@@ -119,12 +121,12 @@ func (l *lab) beside(ctx context.Context, link harness.Link, cs ...beagle.Candid
 	return l.builder.Build(ctx, variants, link)
 }
 
-// alone equips the lab, and builds a program of the original by itself.
-func (l *lab) alone(ctx context.Context) (*harness.Binary, error) {
+// buildOriginal equips the lab, and builds a program of the original by itself.
+func (l *lab) buildOriginal(ctx context.Context) (*harness.Binary, error) {
 	if err := l.equip(ctx); err != nil {
 		return nil, err
 	}
-	bin, err := l.beside(ctx, harness.Link{FuncAlign: 64})
+	bin, err := l.buildWithOriginal(ctx, harness.Link{FuncAlign: 64})
 	l.verify.Alone = bin
 	return bin, err
 }

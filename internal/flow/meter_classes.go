@@ -53,7 +53,7 @@ func (m *meter) byClass(ctx context.Context, cs []beagle.Candidate, ms []beagle.
 	for v, i := range idx {
 		faster[v] = cs[i]
 	}
-	bin, err := m.lab.beside(ctx, harness.Link{FuncAlign: 64}, faster...)
+	bin, err := m.lab.buildWithOriginal(ctx, harness.Link{FuncAlign: 64}, faster...)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (m *meter) byClass(ctx context.Context, cs []beagle.Candidate, ms []beagle.
 	}
 	for v, i := range idx {
 		for k, class := range classes {
-			r := beagle.InputClassRatio{Name: class.Name, Share: class.Share, Ratio: over(found[k], v)}
+			r := beagle.InputClassRatio{Name: class.Name, Share: class.Share, Ratio: acrossLayouts(found[k], v)}
 			ms[i].InputClasses = append(ms[i].InputClasses, r)
 		}
 		if why := paid(ms[i].InputClasses); why != "" {
@@ -112,9 +112,9 @@ func (m *meter) timeClasses(
 	return nil
 }
 
-// over returns a version's ratio on a class over all layouts: the median, and the interval that
-// holds all their intervals.
-func over(byVersion [][]beagle.Ratio, v int) beagle.Ratio {
+// acrossLayouts returns a version's ratio on a class over all layouts: the median, and the interval
+// that holds all their intervals.
+func acrossLayouts(byVersion [][]beagle.Ratio, v int) beagle.Ratio {
 	rs := slices.Clone(byVersion[v])
 	inorder.By(rs, func(a, b beagle.Ratio) int { return cmp.Compare(a.Point, b.Point) })
 	out := rs[len(rs)/2]

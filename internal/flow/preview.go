@@ -47,7 +47,7 @@ func (pr *preparer) preview(ctx context.Context) error {
 	}
 	ids := d.Candidates()
 	b := pr.screener.begin(ids, len(ids))
-	if err := b.all(ctx, ids, ids); err != nil {
+	if err := b.run(ctx, ids, ids); err != nil {
 		return err
 	}
 	if err := b.keep(); err != nil {

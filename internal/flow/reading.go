@@ -20,8 +20,8 @@ const (
 	perBadName = 2
 )
 
-// reading returns the effort to read a version. Of versions about as fast, the one with the least
-// effort wins.
+// reading returns the effort to read a version. The version with the least effort wins among those
+// about as fast.
 func reading(src string) int {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, "", src, parser.SkipObjectResolution)

@@ -105,23 +105,24 @@ func short(records []beagle.Record, n int) []beagle.Record {
 // written as Go literals: no pointers, no interfaces but error results, no
 // fields that only another package can set.
 func writable(sig *types.Signature) bool {
-	if r := sig.Recv(); r != nil && !whole(r.Type(), r.Pkg(), nil) {
+	if r := sig.Recv(); r != nil && !isSpellable(r.Type(), r.Pkg(), nil) {
 		return false
 	}
 	for v := range sig.Params().Variables() {
-		if !whole(v.Type(), v.Pkg(), nil) {
+		if !isSpellable(v.Type(), v.Pkg(), nil) {
 			return false
 		}
 	}
 	for v := range sig.Results().Variables() {
-		if v.Type().String() != "error" && !whole(v.Type(), v.Pkg(), nil) {
+		if v.Type().String() != "error" && !isSpellable(v.Type(), v.Pkg(), nil) {
 			return false
 		}
 	}
 	return sig.Results().Len() > 0
 }
 
-func whole(t types.Type, home *types.Package, seen []types.Type) bool {
+// isSpellable reports whether Go's syntax can write every value of a type in package home.
+func isSpellable(t types.Type, home *types.Package, seen []types.Type) bool {
 	if slices.Contains(seen, t) {
 		return false
 	}
@@ -130,14 +131,14 @@ func whole(t types.Type, home *types.Package, seen []types.Type) bool {
 	case *types.Basic:
 		return u.Info()&types.IsConstType != 0
 	case *types.Slice:
-		return whole(u.Elem(), home, seen)
+		return isSpellable(u.Elem(), home, seen)
 	case *types.Array:
-		return whole(u.Elem(), home, seen)
+		return isSpellable(u.Elem(), home, seen)
 	case *types.Map:
-		return whole(u.Key(), home, seen) && whole(u.Elem(), home, seen)
+		return isSpellable(u.Key(), home, seen) && isSpellable(u.Elem(), home, seen)
 	case *types.Struct:
 		for f := range u.Fields() {
-			if !f.Exported() && f.Pkg() != home || !whole(f.Type(), home, seen) {
+			if !f.Exported() && f.Pkg() != home || !isSpellable(f.Type(), home, seen) {
 				return false
 			}
 		}
@@ -153,7 +154,7 @@ func testFile(
 	t *beagle.Target, tested, timed []rt.SpelledCall, imports []string, generated bool,
 ) (beagle.PatchFile, bool) {
 	name := source.Exported(t.Name)
-	if len(tested) == 0 || taken(t.PkgDir, name) {
+	if len(tested) == 0 || isTaken(t.PkgDir, name) {
 		return beagle.PatchFile{}, false
 	}
 	// Write both, then the imports that they use.
@@ -236,8 +237,8 @@ func writeImports(b *strings.Builder, paths []string) {
 	b.WriteString(")\n\n")
 }
 
-// taken reports whether the package's tests use one of the names.
-func taken(dir, name string) bool {
+// isTaken reports whether the package's tests use one of the names.
+func isTaken(dir, name string) bool {
 	files, _ := filepath.Glob(filepath.Join(dir, "*_test.go"))
 	used := regexp.MustCompile(`func (Test|Benchmark)` + regexp.QuoteMeta(name) + `(Unchanged|Recorded|Generated)\(`)
 	for _, f := range files {
@@ -308,6 +309,7 @@ func writeContract(b *strings.Builder, c beagle.Contract) {
 	}
 }
 
+// writeBenchmark writes a Go benchmark of the calls, as many as fit benchBytes.
 func writeBenchmark(b *strings.Builder, t *beagle.Target, name string, calls []rt.SpelledCall, generated bool) {
 	source := "Recorded"
 	if generated {

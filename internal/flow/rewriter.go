@@ -132,7 +132,7 @@ func (rw *rewriter) moves(c beagle.Candidate) (moves []beagle.Move, without []st
 
 // advice returns changes that a person could make to a version.
 func (rw *rewriter) advice(c beagle.Candidate) []beagle.Advice {
-	p, problem := rw.work.alone(c)
+	p, problem := rw.work.passWithoutCallees(c)
 	if problem != nil {
 		return nil
 	}

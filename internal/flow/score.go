@@ -37,8 +37,7 @@ func ParseScore(text string, into *beagle.Score) error {
 		case "bytes":
 			into.Bytes = w.weight
 		default:
-			return fmt.Errorf("%q is not known: it is time, allocs, bytes, or a mix such as time=0.7,allocs=0.3",
-				w.name)
+			return fmt.Errorf("no score %q: give time, allocs, bytes, or a mix such as time=0.7,allocs=0.3", w.name)
 		}
 	}
 	if into.TimeAlone() {

@@ -46,7 +46,7 @@ func read(t *testing.T, s *beagle.Score, score, bench string) {
 func TestBadScores(t *testing.T) {
 	var s beagle.Score
 	for text, want := range map[string]string{
-		"": "missing", "speed": "not known", "time=0": "above 0", "time=-1": "above 0", "time=NaN": "above 0",
+		"": "missing", "speed": "no score", "time=0": "above 0", "time=-1": "above 0", "time=NaN": "above 0",
 		"time=Inf": "above 0", "allocs=a": "above 0", "time,time=2": "twice", "time,,bytes": "missing",
 	} {
 		if err := ParseScore(text, &s); err == nil || !strings.Contains(err.Error(), want) {

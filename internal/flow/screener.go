@@ -30,7 +30,7 @@ func (s *screener) evaluate(ctx context.Context, batch, mine []string) (*Evaluat
 		return out, s.rewriter.keepLaterFaults()
 	}
 	b := s.begin(batch, len(mine))
-	if err := b.all(ctx, batch, mine); err != nil {
+	if err := b.run(ctx, batch, mine); err != nil {
 		return nil, err
 	}
 	if err := s.rewriter.keepLaterFaults(); err != nil {
@@ -39,8 +39,8 @@ func (s *screener) evaluate(ctx context.Context, batch, mine []string) (*Evaluat
 	return &EvaluatedBatch{Candidates: b.out, Cost: b.cost}, b.keep()
 }
 
-// all evaluates the candidates mine of a batch.
-func (b *batchState) all(ctx context.Context, batch, mine []string) error {
+// run evaluates the candidates mine of a batch.
+func (b *batchState) run(ctx context.Context, batch, mine []string) error {
 	b.glance(batch, mine)
 	if err := b.admit(ctx, mine); err != nil {
 		return err
@@ -101,7 +101,7 @@ func (b *batchState) admit(ctx context.Context, mine []string) error {
 
 // recall takes over a known verdict on a candidate; it returns false if there is none.
 func (b *batchState) recall(i int, c beagle.Candidate) bool {
-	known, ok := b.known(c.ID)
+	known, ok := b.storedVerdict(c.ID)
 	if !ok {
 		return false
 	}
@@ -228,9 +228,9 @@ func (b *batchState) build(ctx context.Context) error {
 	return nil
 }
 
-// known returns the store's verdict on a candidate. Whether the candidate is a duplicate depends on
-// those that this run met before it, so another run's word on that does not count.
-func (b *batchState) known(id string) (StoredVerdict, bool) {
+// storedVerdict returns the store's verdict on a candidate. Whether the candidate is a duplicate
+// depends on those that this run met before it, so another run's word on that does not count.
+func (b *batchState) storedVerdict(id string) (StoredVerdict, bool) {
 	o, ok := b.works.evaluation(id)
 	if !ok {
 		return o, false
@@ -306,7 +306,7 @@ func (b *batchState) verifyTogether(ctx context.Context, share []entrant) (alone
 	for i, e := range share {
 		list[i] = verify.Entrant{Version: e.variant, Candidate: e.candidate}
 	}
-	verdicts, err := b.program.together(ctx, list)
+	verdicts, err := b.program.compareTogether(ctx, list)
 	if err != nil {
 		return nil, err
 	}

@@ -35,8 +35,8 @@ type session struct {
 	mu sync.Mutex // held while another process's preparation is restored
 }
 
-// A setting is what the parts of a session share. They embed it, and none changes it. What it
-// points to is known in full once the session is prepared.
+// A setting is shared by the parts of a session. They embed it, and none changes it. Its pointers
+// are complete once the session is prepared.
 type setting struct {
 	spec  *Spec
 	watch Watcher
@@ -46,7 +46,7 @@ type setting struct {
 	ready *Prepared // the prepared state; the preparer writes it, and an evidence notes there what it observes
 }
 
-// load says how to load the target once more.
+// load returns how to load the target once more.
 func (of *setting) load() source.Options {
 	o := of.spec.Load()
 	o.Requirement = of.unit.Requirement

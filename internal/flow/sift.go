@@ -91,7 +91,7 @@ func (jd *judge) trimmed(ctx context.Context, leads []*evolve.Lead) (out choice,
 			cuts = cuts[:min(len(cuts), 1)]
 		}
 		for _, cut := range cuts {
-			f, made, err := jd.without(ctx, l, cut)
+			f, made, err := jd.leadWithout(ctx, l, cut)
 			if err != nil {
 				return out, err
 			}
@@ -167,15 +167,15 @@ func (jd *judge) tellSpare(l *evolve.Lead, steps []int) {
 	}
 }
 
-// without returns a lead without some steps, or without as many of them as a behaving version is
-// known for. It returns nil if there is nothing to leave out. made holds the version that it made
-// for that.
-func (jd *judge) without(
+// leadWithout returns a lead without some steps, or without as many of them as a behaving version
+// is known for. It returns nil if there is nothing to leave out. made holds the version that it
+// made for that.
+func (jd *judge) leadWithout(
 	ctx context.Context, l *evolve.Lead, cut []int,
 ) (f *evolve.Finalist, made []beagle.Attempt, err error) {
 	near, exact := l.Nearest(cut)
 	if !exact && len(cut) > 0 && len(cut) < len(l.Steps) {
-		if f, made, err = jd.made(ctx, l.Less(cut)); f != nil || err != nil {
+		if f, made, err = jd.makeVersion(ctx, l.Less(cut)); f != nil || err != nil {
 			return f, made, err
 		}
 	}
@@ -198,10 +198,10 @@ func (jd *judge) sift(ctx context.Context, ids []string, pairs [][2]int) (*bench
 	return jd.lab.evidence.sift(ctx, cs, pairs, rounds)
 }
 
-// made makes the version of these steps, which the search did not make. It evaluates and settles
-// the version as the search would, and returns the log's entry. The finalist is nil if the steps
-// make no version that behaves.
-func (jd *judge) made(ctx context.Context, steps []beagle.Step) (*evolve.Finalist, []beagle.Attempt, error) {
+// makeVersion makes the version of these steps, which the search did not make. It evaluates and
+// settles the version as the search would, and returns the log's entry. The finalist is nil if the
+// steps make no version that behaves.
+func (jd *judge) makeVersion(ctx context.Context, steps []beagle.Step) (*evolve.Finalist, []beagle.Attempt, error) {
 	// Take the steps on the original.
 	c := jd.works.root
 	for i := range steps {
@@ -228,7 +228,7 @@ func (jd *judge) made(ctx context.Context, steps []beagle.Step) (*evolve.Finalis
 	if err := Settle(jd.works.store, jd.works.run, b.Candidates); err != nil {
 		return nil, nil, err
 	}
-	// Of two with the same machine code, this one has fewer steps to read.
+	// A version with the same machine code counts: this one has fewer steps to read.
 	e := &b.Candidates[0]
 	log := []beagle.Attempt{e.attempt(0)}
 	if !e.Verdict.OK() && !jd.behaves(e.Verdict.Twin) {

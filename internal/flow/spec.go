@@ -139,7 +139,7 @@ func (s *Spec) Validate() error {
 	return s.Models.check()
 }
 
-// Load says which target to load, and how.
+// Load returns which target to load, and how.
 func (s *Spec) Load() source.Options {
 	return source.Options{Dir: s.Dir, Spec: s.Target, Tags: s.Tags, Requires: s.Requires, Ignore: s.Ignore,
 		InPlace: s.mayGoInPlace(), Group: s.Evidence != EvidenceCorpus, Across: s.Across,

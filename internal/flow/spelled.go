@@ -13,7 +13,7 @@ import (
 // spelled calls the original with records, and returns each call written in Go. It leaves out calls
 // that panic.
 func spelled(ctx context.Context, l *lab, records []beagle.Record) (*rt.SpellReply, error) {
-	bin, err := l.beside(ctx, harness.Link{})
+	bin, err := l.buildWithOriginal(ctx, harness.Link{})
 	if err != nil {
 		return nil, err
 	}

@@ -119,8 +119,8 @@ func (w *workbench) pass(c beagle.Candidate) (*mutate.Pass, *source.Problem) {
 	return w.passOf(c, src, copies)
 }
 
-// alone makes the pass of a version without its callees.
-func (w *workbench) alone(c beagle.Candidate) (*mutate.Pass, *source.Problem) {
+// passWithoutCallees makes the pass of a version without its callees.
+func (w *workbench) passWithoutCallees(c beagle.Candidate) (*mutate.Pass, *source.Problem) {
 	return w.passOf(c, c.Source, nil)
 }
 
@@ -134,7 +134,7 @@ func (w *workbench) passOf(c beagle.Candidate, src string, copies []string) (*mu
 		Src: []byte(f.Src), Fset: f.Fset, File: f.AST, Pkg: f.Types, Info: f.Info, Func: f.Func,
 		Background: mutate.Background{
 			Target: &w.unit.Target, Facets: w.facets, Guard: w.guard, Unchanged: w.unit.Package.Unchanged(),
-			Entries: w.unit.Scope.Entries(), Elsewhere: w.elsewhere,
+			Entries: w.unit.Scope.Entries(), Elsewhere: w.passOfOther,
 		},
 	}
 	v := w.sharesOf(c, f, copies)
@@ -142,8 +142,8 @@ func (w *workbench) passOf(c beagle.Candidate, src string, copies []string) (*mu
 	return p, nil
 }
 
-// elsewhere returns the pass of a function that no version holds.
-func (w *workbench) elsewhere(name string) *mutate.Pass {
+// passOfOther returns the pass of a function that no version holds.
+func (w *workbench) passOfOther(name string) *mutate.Pass {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	p, ok := w.others[name]

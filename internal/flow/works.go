@@ -34,9 +34,8 @@ func (w *works) key(stage, candidate, extra string) store.Key {
 	}
 }
 
-// putCandidates makes candidates available to every activity of the run. Of several ways to the
-// same text the first counts: otherwise the origin of a candidate would change while others build
-// on it.
+// putCandidates makes candidates available to every activity of the run. The first way to a text
+// counts: otherwise a candidate's origin would change while others build on it.
 func (w *works) putCandidates(cs ...beagle.Candidate) error {
 	var fresh []beagle.Candidate
 	met := map[string]bool{}

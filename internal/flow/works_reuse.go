@@ -30,7 +30,7 @@ func traced[T any](w *works, stage, candidate, in string, do func() (T, error)) 
 	key := w.key(stage, candidate, in)
 	var known kept[T]
 	if w.store.Cached(key, &known) {
-		return known.Value, w.elsewhere(known.Origin), nil
+		return known.Value, w.otherRun(known.Origin), nil
 	}
 	out, err := do()
 	if err != nil {
@@ -39,8 +39,8 @@ func traced[T any](w *works, stage, candidate, in string, do func() (T, error)) 
 	return out, nil, w.store.Cache(key, kept[T]{w.origin(), out})
 }
 
-// elsewhere returns an origin, or nil if it is this run.
-func (w *works) elsewhere(o beagle.Origin) *beagle.Origin {
+// otherRun returns an origin, or nil if it is this run.
+func (w *works) otherRun(o beagle.Origin) *beagle.Origin {
 	if o.Run == w.run {
 		return nil
 	}

@@ -62,7 +62,7 @@ func (t *batch) listing(ctx context.Context) ([]byte, error) {
 	}
 	// Take the listing, unless the compiler refuses the version or prints too much.
 	args := append(b.compileArgs(filepath.Join(t.dir, "listed.a"), b.target.PkgPath, b.lang(), config, t.dir), "-S")
-	r, err := b.tool(ctx, "compile", append(append(args, t.own()...), files...)...)
+	r, err := b.tool(ctx, "compile", append(append(args, t.ownFiles()...), files...)...)
 	switch {
 	case err != nil:
 		return nil, err

@@ -62,8 +62,8 @@ func (b *Builder) newBatch(vs []Variant) (*batch, error) {
 	return t, nil
 }
 
-// own returns the package's own files as this batch compiles them.
-func (t *batch) own() []string {
+// ownFiles returns the package's own files as this batch compiles them.
+func (t *batch) ownFiles() []string {
 	if t.pkg != nil {
 		return t.pkg
 	}

@@ -103,7 +103,7 @@ func (t *batch) direct(ctx context.Context, bin *Binary) error {
 		}
 		args = append(args, "-pgoprofile="+profile)
 	}
-	args = append(args, t.own()...)
+	args = append(args, t.ownFiles()...)
 	err = t.settle(ctx, func(in []int) (string, error) {
 		files, err := t.writeShim(in)
 		if err != nil {
@@ -168,7 +168,7 @@ func (t *batch) makeMain(ctx context.Context, w *world, bin *Binary, archive str
 	key := ""
 	if first == nil {
 		key = t.mainKey(w)
-		first = kept(key)
+		first = readArchive(key)
 	}
 	if first != nil {
 		if main, err := retarget(first, b.target.PkgPath, object); err == nil {

@@ -49,8 +49,8 @@ func seal(key string, archive []byte) string {
 	return fmt.Sprintf("%08x%s", crc32.ChecksumIEEE(archive), key)
 }
 
-// kept returns a kept archive, or nil if there is none or it is damaged.
-func kept(key string) []byte {
+// readArchive returns a kept archive, or nil if there is none or it is damaged.
+func readArchive(key string) []byte {
 	dir := cacheDir()
 	if dir == "" {
 		return nil

@@ -13,11 +13,11 @@ import (
 func TestCache(t *testing.T) {
 	t.Setenv("BEAGLE_HOME", t.TempDir())
 	key := keyOf("a", "b")
-	if key == keyOf("ab") || key == keyOf("a", "b", "") || kept(key) != nil {
+	if key == keyOf("ab") || key == keyOf("a", "b", "") || readArchive(key) != nil {
 		t.Error("keys are not told apart")
 	}
 	keep(key, []byte("archive"))
-	if got := string(kept(key)); got != "archive" {
+	if got := string(readArchive(key)); got != "archive" {
 		t.Errorf("kept %q", got)
 	}
 	path := filepath.Join(cacheDir(), key+".a")
@@ -26,10 +26,10 @@ func TestCache(t *testing.T) {
 		t.Fatal(err)
 	}
 	text[2] ^= 1
-	if err := os.WriteFile(path, text, 0o644); err != nil || kept(key) != nil {
+	if err := os.WriteFile(path, text, 0o644); err != nil || readArchive(key) != nil {
 		t.Errorf("a damaged file was taken: %v", err)
 	}
-	if err := os.Truncate(path, 10); err != nil || kept(key) != nil {
+	if err := os.Truncate(path, 10); err != nil || readArchive(key) != nil {
 		t.Errorf("a torn file was taken: %v", err)
 	}
 	torn, old := filepath.Join(cacheDir(), "new1"), time.Now().Add(-2*time.Hour)
@@ -73,7 +73,7 @@ func TestArchivesServeOthers(t *testing.T) {
 	if main0 != main1 || main0 == main2 {
 		t.Errorf("main packages: %s, after a change that they do not see %s, elsewhere %s", main0, main1, main2)
 	}
-	if kept(main0) == nil {
+	if readArchive(main0) == nil {
 		t.Fatal("the main package was not kept")
 	}
 	bin := changed.build(t, Link{}, changed.edit(t, "i < n", "i <= n"))

@@ -39,7 +39,7 @@ type listed struct {
 const listFields = "ImportPath,Export,Standard,ImportMap,GoFiles,CgoFiles,SFiles,CFiles," +
 	"EmbedFiles,TestGoFiles,Deps,Dir,Module,Error"
 
-// needsGoBuild says why a package cannot be compiled directly; "" when it can.
+// needsGoBuild returns the reason why a package cannot be compiled directly, or "".
 func (p *listed) needsGoBuild() string {
 	switch {
 	case len(p.CgoFiles)+len(p.CFiles) > 0:

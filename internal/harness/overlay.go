@@ -136,7 +136,7 @@ func (t *batch) profileFlags(ctx context.Context, bin *Binary) ([]string, error)
 	return []string{"-pgoprofile=" + profile}, nil
 }
 
-// env says whether cgo is on: the race detector cannot do without.
+// env returns further variables of the environment: the race detector needs cgo.
 func (t *batch) env(bin *Binary) []string {
 	if bin.Link.Race {
 		return []string{"CGO_ENABLED=1"}

@@ -34,7 +34,7 @@ func (b *Builder) archiveRT(ctx context.Context, dir string, pkgs map[string]*li
 		keyOf(b.tools.GOVERSION, strings.Join(b.tools.machine(), " "), strings.Join(flags, " "), string(config))
 	archive = filepath.Join(dir, "rt.a")
 	defer oneAtATime(key)()
-	if text := kept(key); text != nil {
+	if text := readArchive(key); text != nil {
 		return archive, key, write(archive, text)
 	}
 	// Compile it, and keep the archive for other builders.

@@ -173,7 +173,7 @@ type shim struct {
 	order []int // versions in order, versionLines each
 }
 
-// owner says which version a line of the shim belongs to; -1 for none.
+// owner returns the version that a line of the shim belongs to, or -1.
 func (s *shim) owner(line int) int {
 	if k := (line - s.first) / versionLines; line >= s.first && k < len(s.order) {
 		return s.order[k]

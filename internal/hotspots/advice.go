@@ -56,7 +56,7 @@ func (t *Table) advise() []beagle.ProfileAdvice {
 	return out
 }
 
-// causes returns the own functions nearest to stacks of a kind, the dearest first.
+// causes returns the own functions nearest to stacks of a kind, the most expensive first.
 func causes(m *merged, kind, of string, least float64, text string, match func(*stack) bool) []beagle.ProfileAdvice {
 	by, counts := map[*function]float64{}, map[*function]int64{}
 	for _, s := range m.stacks {

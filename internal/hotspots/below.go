@@ -56,10 +56,10 @@ func (t *Table) Below(name string) (*Subtree, error) {
 			Remedy: "check the version out that was profiled, or profile this one: lines cannot be compared",
 		}
 	}
-	return t.below(at), nil
+	return t.subtree(at), nil
 }
 
-func (t *Table) below(at *cost) *Subtree {
+func (t *Table) subtree(at *cost) *Subtree {
 	s := &Subtree{
 		Target: cmp.Or(at.fn.target, at.fn.key), Share: at.cum / t.ranking.m.total,
 		Callees: map[string]float64{}, Lines: map[string]float64{}, Symbols: at.fn.symbols,
@@ -175,8 +175,8 @@ func (t *Table) Inside(target string, across bool) (inside []string) {
 	return inside
 }
 
-// Payers returns the entries that would pay for a function if it had no entry of its own, the
-// dearest first, with their shares of the whole. They are its nearest callers that have one.
+// Payers returns the entries that would pay for a function if it had no entry of its own, the most
+// expensive first, with their shares of the whole. They are its nearest callers that have one.
 func (t *Table) Payers(target string) []beagle.CostShare {
 	sums := map[*function]float64{}
 	for i, s := range t.ranking.m.stacks {
@@ -192,7 +192,7 @@ func (t *Table) Payers(target string) []beagle.CostShare {
 		}
 	}
 	var out []beagle.CostShare
-	for _, f := range dearest(sums, len(sums)) {
+	for _, f := range costliest(sums, len(sums)) {
 		out = append(out, beagle.CostShare{What: f.target, Share: tidy(sums[f] / t.ranking.m.total)})
 	}
 	return out

@@ -13,9 +13,9 @@ import (
 // falseMoves is the expected part of the moves that chance made.
 const falseMoves = 0.05
 
-// Compare says which functions' shares moved since the profiles of old. Both
-// tables give each sample to the innermost function that has an entry in one
-// of them, so that a function that fell under the least share still compares.
+// Compare finds which functions' shares moved since the profiles of old. Both tables give each
+// sample to the innermost function that has an entry in one of them, so that a function that fell
+// under the least share still compares.
 func (t *Table) Compare(old *Table) *beagle.HotspotDiff {
 	// Take the functions that are entries in either ranking.
 	entries := map[string]bool{}

@@ -97,7 +97,7 @@ func (n *namer) name(f *profile.Function) *function {
 	fn := &function{key: f.Name, class: foreign, file: f.Filename, marks: marksOf(s)}
 	file, pkg := c.file(s, f.Filename, f.StartLine)
 	mine := c.Owns(pkg) && !inModuleCache(f.Filename) || file != nil && len(c.Own) == 0
-	if mine && s.closure && file == nil && c.Files != nil && elsewhere(pkg, f.Filename) {
+	if mine && s.closure && file == nil && c.Files != nil && outsideOf(pkg, f.Filename) {
 		mine = false // a library's literal that was inlined into own code
 	}
 	switch {
@@ -122,12 +122,13 @@ func (n *namer) name(f *profile.Function) *function {
 	return fn
 }
 
-// elsewhere reports whether a file lies outside of the directory that a
+// outsideOf reports whether a file lies outside of the directory that a
 // package's files have by their import path.
-func elsewhere(pkg, file string) bool {
+func outsideOf(pkg, file string) bool {
 	return path.Base(path.Dir(file)) != path.Base(pkg)
 }
 
+// nameOwn names a function of own code as a target, or notes the reason why it cannot be one.
 func (n *namer) nameOwn(fn *function, f *profile.Function, s symbol, file *SourceFile, pkg string) {
 	name := s.name
 	if file != nil && s.closure && f.StartLine > 0 {

@@ -85,6 +85,7 @@ func group(kind string, all []*Profile) (groups map[string][]*Profile, order []s
 	return groups, order
 }
 
+// setUnit chooses the unit of the sum. Untimed CPU profiles of several groups have no common one.
 func (m *merged) setUnit(timed bool, groups map[string][]*Profile, order []string) error {
 	units := map[bool]map[string]string{
 		true: {CPU: "cores", Alloc: "bytes a second", Block: "seconds of waiting a second",

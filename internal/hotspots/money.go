@@ -101,7 +101,7 @@ func (s *Service) year(cores float64) float64 {
 	return paid * s.Price.Amount * hoursAYear
 }
 
-// scaling says which part of a saving becomes fewer machines, and why.
+// scaling returns which part of a saving becomes fewer machines, and why.
 func (s *Service) scaling() beagle.Autoscaling {
 	a := beagle.Autoscaling{Follows: s.Follows, Fraction: 1, Reason: "the replicas follow processor use"}
 	switch s.Follows {

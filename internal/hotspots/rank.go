@@ -153,7 +153,7 @@ func (r *ranking) host(c *cost) *function {
 	if inlined < inlinedShare*c.cum || len(hosts) == 0 {
 		return nil
 	}
-	host := dearest(hosts, 1)[0]
+	host := costliest(hosts, 1)[0]
 	if host.target == "" || packageOf(host.target) != packageOf(c.fn.target) || hosts[host] < hostShare*c.cum {
 		return nil
 	}
@@ -222,8 +222,8 @@ func (c *cost) hottest() int {
 	return int(best)
 }
 
-// dearest returns the most expensive functions of a table.
-func dearest(of map[*function]float64, n int) []*function {
+// costliest returns the most expensive functions of a table.
+func costliest(of map[*function]float64, n int) []*function {
 	var all []*function
 	for f := range of {
 		all = append(all, f)

@@ -163,6 +163,7 @@ func kindOf(all []*Profile, want string) (string, error) {
 	}
 }
 
+// fill enters the ranked functions into the table, those without an entry, and the rest.
 func (t *Table) fill(kind string) {
 	r, m, s := t.ranking, t.ranking.m, &t.options.Service
 	t.Service, t.Kind, t.Unit, t.Total, t.Samples = s.Name, kind, m.unit, m.total, m.samples
@@ -208,6 +209,7 @@ func byCost(all []*cost) []*cost {
 	})
 }
 
+// hotspot returns the table's entry for a function.
 func (t *Table) hotspot(c *cost) beagle.Hotspot {
 	// Enter the shares of the profile.
 	total := t.ranking.m.total
@@ -222,7 +224,7 @@ func (t *Table) hotspot(c *cost) beagle.Hotspot {
 	low, high := wilson(h.Net, t.Effective)
 	h.NetLow, h.NetHigh = tidy(low), tidy(high)
 	// Enter the callees that matter.
-	for _, f := range dearest(c.callees, 5) {
+	for _, f := range costliest(c.callees, 5) {
 		if f.class != goRuntime && c.callees[f] >= c.net/20 {
 			h.Callees = append(h.Callees, f.key)
 		}
@@ -242,7 +244,7 @@ func (t *Table) hotspot(c *cost) beagle.Hotspot {
 	return h
 }
 
-// dropped says why a function has no entry.
+// dropped describes a function without an entry, with the reason.
 func (t *Table) dropped(c *cost) beagle.DroppedFunction {
 	total := t.ranking.m.total
 	d := beagle.DroppedFunction{
@@ -263,7 +265,7 @@ func (t *Table) dropped(c *cost) beagle.DroppedFunction {
 			d.Reason += "; the rest of what it takes is in callees that have their own entry"
 		}
 	}
-	for _, f := range dearest(c.carriers, 3) {
+	for _, f := range costliest(c.carriers, 3) {
 		d.CountsFor = append(d.CountsFor, beagle.CostShare{What: f.target, Share: tidy(c.carriers[f] / total)})
 	}
 	return d
@@ -382,18 +384,18 @@ func moved(n *namer) []string {
 	inorder.Sort(gone)
 	var out []string
 	if len(lines) > 0 {
-		out = append(out, "the profile is of another build than the checkout: "+lines[0]+others(len(lines)-1)+
+		out = append(out, "the profile is of another build than the checkout: "+lines[0]+andMore(len(lines)-1)+
 			"; check the version out that was profiled, or profile this one")
 	}
 	if len(gone) > 0 {
 		out = append(out, "the profile is of another build than the checkout: "+gone[0]+" is in the profile and "+
 			"not in the checkout"+
-			others(len(gone)-1))
+			andMore(len(gone)-1))
 	}
 	return out
 }
 
-func others(n int) string {
+func andMore(n int) string {
 	if n <= 0 {
 		return ""
 	}

@@ -78,6 +78,7 @@ func (e *edited) arguments(f *function) (all []part, err error) {
 	return all, nil
 }
 
+// resultsOf returns the results of a function, one part for each value.
 func resultsOf(d *ast.FuncDecl) (all []part, err error) {
 	if d.Type.Results == nil {
 		return nil, nil
@@ -121,9 +122,9 @@ type writer struct {
 	in      instance
 }
 
-// taken returns the name of the function that captures: after the one that the gate calls, if there
-// are instantiations to choose from.
-func (w *writer) taken() string {
+// captureName returns the name of the function that captures: after the one that the gate calls, if
+// there are instantiations to choose from.
+func (w *writer) captureName() string {
 	if w.in.declared != "" {
 		return fmt.Sprintf("beagleTaken%d", w.n)
 	}
@@ -162,7 +163,7 @@ func (w *writer) declare(b *strings.Builder) {
 	}
 	if w.note != "" {
 		w.register(b, "nil", names)
-		fmt.Fprintf(b, "func %s(%s) {\n\targs := beagleArgs%d{%s}\n", w.taken(), paramsOf("a", w.args), w.n,
+		fmt.Fprintf(b, "func %s(%s) {\n\targs := beagleArgs%d{%s}\n", w.captureName(), paramsOf("a", w.args), w.n,
 			listOf("a", len(w.args)))
 		fmt.Fprintf(b, "\tc := %s.EnterAt(&beagleSite%d, %s.Pointer(&args))\n\tc.End()\n}\n", probeName, w.n,
 			unsafeName)
@@ -192,7 +193,7 @@ func (w *writer) capture(b *strings.Builder) {
 	if set != "" {
 		results, set = " ("+results+")", set+" = "
 	}
-	fmt.Fprintf(b, "func %s(%s)%s {\n", w.taken(), paramsOf("a", w.args), results)
+	fmt.Fprintf(b, "func %s(%s)%s {\n", w.captureName(), paramsOf("a", w.args), results)
 	fmt.Fprintf(b, "\targs := beagleArgs%d{%s}\n", w.n, listOf("a", len(w.args)))
 	fmt.Fprintf(b, "\tc := %s.EnterAt(&beagleSite%d, %s.Pointer(&args))\n\tdefer c.End()\n", probeName, w.n, unsafeName)
 	fmt.Fprintf(b, "\t%s%s\n", set, w.original())
@@ -227,6 +228,7 @@ func quoteOr(name, other string) string {
 	return fmt.Sprintf("%q", name)
 }
 
+// fieldsOf spells parts as the fields of a struct, named by a prefix and a number.
 func fieldsOf(prefix string, parts []part) string {
 	var b strings.Builder
 	for i, p := range parts {
@@ -235,6 +237,7 @@ func fieldsOf(prefix string, parts []part) string {
 	return b.String()
 }
 
+// paramsOf spells parts as parameters, named by a prefix and a number.
 func paramsOf(prefix string, parts []part) string {
 	var all []string
 	for i, p := range parts {
@@ -243,6 +246,7 @@ func paramsOf(prefix string, parts []part) string {
 	return strings.Join(all, ", ")
 }
 
+// listOf lists n names of a prefix and a number.
 func listOf(prefix string, n int) string {
 	var all []string
 	for i := range n {

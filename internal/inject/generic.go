@@ -82,6 +82,7 @@ func (f *function) refuseSecond(first *function) error {
 		"name one of them, or make a second build for "+f.in.args)
 }
 
+// refused returns the *beagle.UsageError for a function that cannot get a probe.
 func (f *function) refused(why, remedy string) error {
 	return &beagle.UsageError{What: fmt.Sprintf("--probe %s: %s", f.spec, why), Remedy: remedy}
 }

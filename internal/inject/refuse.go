@@ -51,10 +51,12 @@ func sigVars(sig *types.Signature) (vars []*types.Var) {
 	return slices.AppendSeq(vars, sig.Params().Variables())
 }
 
+// imports reports whether a file imports a path.
 func imports(file *ast.File, path string) bool {
 	return slices.ContainsFunc(file.Imports, func(s *ast.ImportSpec) bool { return s.Path.Value == `"`+path+`"` })
 }
 
+// inVendor reports whether a path lies in a vendor directory.
 func inVendor(path string) bool {
 	return slices.Contains(strings.Split(filepath.ToSlash(path), "/"), "vendor")
 }

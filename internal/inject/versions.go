@@ -61,6 +61,7 @@ type switched struct {
 	sw, routed string // names of the switch and of the routed function
 }
 
+// gate returns the statement that takes a call to the switch while one is on.
 func (s *switched) gate() string {
 	if len(s.results) == 0 {
 		return fmt.Sprintf(" if %s.On() { %s; return };", s.sw, s.call())

@@ -69,7 +69,7 @@ func joinTurns(b timedBenchmark, budget time.Duration, runs []*ran, errs []error
 			continue // it was canceled
 		}
 		if !finished(r) && out.failure == "" {
-			out.failure = fmt.Sprintf("%s gives no slices in %v: %s", b.name, budget, how(r))
+			out.failure = fmt.Sprintf("%s gives no slices in %v: %s", b.name, budget, describeEnd(r))
 			out.early = r.OK()
 		}
 		reports := 0.0

@@ -116,7 +116,7 @@ const alignment = 64
 // startTime bounds the start of a program without a test to run.
 const startTime = 10 * time.Second
 
-// start says why a program does not start; "" when it does.
+// start returns the reason why a program does not start, or "".
 func (p *programs) start(ctx context.Context, g *Program) (string, error) {
 	for i := range p.suites {
 		if g.paths[i] == "" {
@@ -127,7 +127,7 @@ func (p *programs) start(ctx context.Context, g *Program) (string, error) {
 			return "", err
 		}
 		if !r.OK() {
-			return "the program does not start: " + said(r.Result), nil
+			return "the program does not start: " + outputOf(r.Result), nil
 		}
 	}
 	return "", nil
@@ -167,7 +167,7 @@ func (p *programs) goTest(
 		return "", context.Cause(ctx)
 	}
 	if _, err := os.Stat(path); !r.OK() || err != nil {
-		return said(r), nil
+		return outputOf(r), nil
 	}
 	return "", nil
 }
@@ -186,7 +186,7 @@ func (l Link) flags() []string {
 // maxSaid bounds what messages repeat of a program's output.
 const maxSaid = 600
 
-func said(r sandbox.Result) string {
+func outputOf(r sandbox.Result) string {
 	out := strings.TrimSpace(string(r.Stderr) + "\n" + string(r.Stdout))
 	if len(out) > maxSaid {
 		out = out[:maxSaid] + "..."

@@ -57,8 +57,8 @@ func (c *comparison) skippedFor() string {
 	return ": " + strings.Join(inorder.Keys(c.skipped)[:1], "")
 }
 
-// within compares a version with the original in each call of the tests and benchmarks.
-func (p *Place) within(ctx context.Context, g *Program, version int, budget time.Duration) (*comparison, error) {
+// compareCalls compares a version with the original in each call of the tests and benchmarks.
+func (p *Place) compareCalls(ctx context.Context, g *Program, version int, budget time.Duration) (*comparison, error) {
 	out := &comparison{}
 	for i, s := range p.suites {
 		if g.paths[i] == "" {
@@ -135,12 +135,12 @@ func (c *comparison) take(r *ran, s *suite, tests []string) {
 	if c.difference != nil {
 		return
 	}
-	c.kind, c.trouble = s.unlike(r, tests)
+	c.kind, c.trouble = s.endedOtherwise(r, tests)
 }
 
-// unlike says how a run of these tests, or of benchmarks, ended otherwise than the original's; ""
-// when it did not.
-func (s *suite) unlike(r *ran, tests []string) (kind, why string) {
+// endedOtherwise describes how a run of these tests, or of benchmarks, ended otherwise than the
+// original's; "" when it did not.
+func (s *suite) endedOtherwise(r *ran, tests []string) (kind, why string) {
 	// Compare how each test ended.
 	for _, name := range inorder.Keys(s.wanted) {
 		want := s.wanted[name]
@@ -167,7 +167,7 @@ func (s *suite) unlike(r *ran, tests []string) (kind, why string) {
 	case r.Ended == sandbox.Exited && r.Code == 1 && failedElsewhere(r, s):
 		return "", ""
 	}
-	return "crash", "the tests end early: " + said(r.Result)
+	return "crash", "the tests end early: " + outputOf(r.Result)
 }
 
 // failedElsewhere reports whether all tests that failed are ones that are left out.

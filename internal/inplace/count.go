@@ -38,7 +38,7 @@ func (p *Place) countCalls(ctx context.Context, g *Program, s *suite) error {
 		}
 		s.took = max(s.took, t.took)
 		if !t.OK() && len(t.seen.Tests) == 0 {
-			p.trouble = append(p.trouble, fmt.Sprintf("the tests of %s: %s", s.pkg.ImportPath, said(t.Result)))
+			p.trouble = append(p.trouble, fmt.Sprintf("the tests of %s: %s", s.pkg.ImportPath, outputOf(t.Result)))
 		}
 		p.evidence.Calls += t.seen.Calls
 		p.evidence.Concurrent = p.evidence.Concurrent || t.seen.Concurrent && j.all
@@ -74,7 +74,7 @@ func (p *Place) bearable(ctx context.Context, g *Program, j job) (*tally, error)
 		}
 		if low {
 			p.profile, p.evidence.Open = sandbox.Test, true
-			return p.through(ctx, g, j)
+			return p.runAll(ctx, g, j)
 		}
 		// They fail for another reason. Those after them may still need the lower walls.
 		known = len(failing)
@@ -163,8 +163,8 @@ func newTally(r *ran) *tally {
 	return &tally{ran: r, seen: lastSeen(r.lines), took: r.Wall, last: r, processes: 1}
 }
 
-// through runs a job of all tests or all benchmarks to its end.
-func (p *Place) through(ctx context.Context, g *Program, j job) (*tally, error) {
+// runAll runs a job of all tests or all benchmarks to its end.
+func (p *Place) runAll(ctx context.Context, g *Program, j job) (*tally, error) {
 	r, err := p.run(ctx, g, j)
 	if err != nil {
 		return nil, err

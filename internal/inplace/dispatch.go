@@ -25,6 +25,7 @@ type dispatcher struct {
 	tape    bool // callbacks and interfaces may be recorded
 }
 
+// newDispatcher finds the target's declaration and its parameters, the receiver first.
 func newDispatcher(u *source.Unit) (*dispatcher, error) {
 	fset, files, info := u.Package.Syntax()
 	d := &dispatcher{u: u, fset: fset}
@@ -297,7 +298,8 @@ func (d *dispatcher) runs(taped map[int]bool) string {
 		}))
 	// Judge what both left.
 	fmt.Fprintf(&b, "\t\tif !c.Broken() {\n\t\t\ttold := got\n%s%s"+
-		"\t\t\tbeaglelive.Judge(c, &args, &told, other, &otherGot)\n\t\t}\n\t}\n", d.told("told"), d.told("otherGot"))
+		"\t\t\tbeaglelive.Judge(c, &args, &told, other, &otherGot)\n\t\t}\n\t}\n",
+		d.resultsToCompare("told"), d.resultsToCompare("otherGot"))
 	if failing {
 		b.WriteString(d.faults(taped))
 	}
@@ -345,7 +347,7 @@ func (d *dispatcher) faults(taped map[int]bool) string {
 		"\t\t\tbeaglelive.Judge(f, args, &got, other, &otherGot)\n\t\t}\n\t}\n",
 		targs, d.into("got"), d.callVersion("0", of("args")), d.drives("got"),
 		d.into("otherGot"), d.callVersion("beaglelive.Version()", of("other")), d.drives("otherGot"),
-		d.told("got"), d.told("otherGot"))
+		d.resultsToCompare("got"), d.resultsToCompare("otherGot"))
 }
 
 // contexts reports whether a parameter is a context.

@@ -95,8 +95,8 @@ func (d *dispatcher) drives(to string) string {
 	return b.String()
 }
 
-// told is the results to compare: of functions no more than whether there are any.
-func (d *dispatcher) told(results string) string {
+// resultsToCompare returns the results to compare. Functions count only by whether there are any.
+func (d *dispatcher) resultsToCompare(results string) string {
 	var b strings.Builder
 	for _, i := range d.functions() {
 		fmt.Fprintf(&b, "\t\t%s.N%d, %s.R%d = %s.R%d == nil, nil\n", results, i, results, i, results, i)

@@ -69,7 +69,7 @@ func (p *Place) Full(ctx context.Context, original string, c beagle.Candidate) (
 // calls compares a version within calls. A test that only ends otherwise says nothing: comparing
 // allocates and takes time, which a test may count. Then whole runs decide.
 func (p *Place) calls(ctx context.Context, g *Program, version int, budget time.Duration) (*comparison, error) {
-	c, err := p.within(ctx, g, version, budget)
+	c, err := p.compareCalls(ctx, g, version, budget)
 	if err != nil || c.difference != nil || c.kind != "test" {
 		return c, err
 	}
@@ -92,7 +92,7 @@ func (p *Place) certain(ctx context.Context, g *Program) (*comparison, error) {
 		return c, err
 	}
 	for range again {
-		own, err := p.within(ctx, g, 2, compareTime)
+		own, err := p.compareCalls(ctx, g, 2, compareTime)
 		if err != nil {
 			return nil, err
 		}

@@ -286,7 +286,7 @@ func (p *Place) useTimed(ctx context.Context, w *Named, hs homes, weight float64
 		return err
 	}
 	if len(whole.leaves) == 0 {
-		return bad("does not run to its end: "+how(whole), "mend it: 'go test -bench "+w.Name+"' must pass")
+		return bad("does not run to its end: "+describeEnd(whole), "mend it: 'go test -bench "+w.Name+"' must pass")
 	}
 	// Keep the leaves that call the target from one goroutine.
 	var leaves []timedBenchmark

@@ -235,14 +235,14 @@ func (p *Place) variant(src, suffix string) (string, error) {
 	if name := p.u.Package.BuildName(); err == nil && name != p.u.Target.PkgName {
 		text = strings.Replace(text, "package "+name, "package "+p.u.Target.PkgName, 1)
 	}
-	return p.apart(text, suffix), err
+	return p.keepApart(text, suffix), err
 }
 
-// apart keeps a version from being inlined into the dispatcher. An inlined one has no address, and
-// only versions at the same address modulo 64 are compared with each other. The directive takes the
-// place of the empty line, or the comment, above the function: lines of profiles and of the
+// keepApart keeps a version from being inlined into the dispatcher. An inlined one has no address,
+// and only versions at the same address modulo 64 are compared with each other. The directive takes
+// the place of the empty line, or the comment, above the function: lines of profiles and of the
 // compiler's messages are those of the version.
-func (p *Place) apart(text, suffix string) string {
+func (p *Place) keepApart(text, suffix string) string {
 	_, name, method := strings.Cut(p.u.Target.Name, ".")
 	if !method {
 		name = p.u.Target.Name

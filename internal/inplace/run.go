@@ -59,6 +59,7 @@ type job struct {
 	failfast bool // start no test after a failure
 }
 
+// args returns the arguments of the test binary.
 func (j *job) args() []string {
 	run := "^$"
 	switch {

@@ -90,7 +90,7 @@ func TestUnlike(t *testing.T) {
 		{"it crashes", ran{Result: sandbox.Result{Ended: sandbox.Exited, Code: 2}}, "crash"},
 		{"it hangs", ran{Result: sandbox.Result{Ended: sandbox.Wall, Code: -1}}, "hang"},
 	} {
-		if kind, why := s.unlike(&x.r, s.tests); kind != x.kind {
+		if kind, why := s.endedOtherwise(&x.r, s.tests); kind != x.kind {
 			t.Errorf("%s: %q (%s), want %q", x.name, kind, why, x.kind)
 		}
 	}

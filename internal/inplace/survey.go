@@ -224,7 +224,7 @@ func (p *Place) steady(ctx context.Context, g *Program, i int) error {
 	if len(s.tests) == 0 {
 		return nil
 	}
-	runs, err := p.twice(ctx, g, i)
+	runs, err := p.runTwice(ctx, g, i)
 	if err != nil {
 		return err
 	}
@@ -264,9 +264,9 @@ func (p *Place) steady(ctx context.Context, g *Program, i int) error {
 	return nil
 }
 
-// twice returns two runs of the tests that call the target. The run in which calls were counted is
-// one of them, if the tests ended and printed the same there.
-func (p *Place) twice(ctx context.Context, g *Program, i int) (runs [2]*ran, err error) {
+// runTwice returns two runs of the tests that call the target. The run in which calls were counted
+// is one of them, if the tests ended and printed the same there.
+func (p *Place) runTwice(ctx context.Context, g *Program, i int) (runs [2]*ran, err error) {
 	s := p.suites[i]
 	p.watch(fmt.Sprintf("%d tests of %s again, with the original", len(s.tests), s.pkg.ImportPath))
 	for k := range runs {
@@ -372,7 +372,7 @@ func (p *Place) agreement(ctx context.Context, g *Program) (*comparison, error) 
 	failing := ""
 	if e.Within == beagle.ByTape {
 		p.faults = true
-		w, err := p.within(ctx, g, 1, compareTime)
+		w, err := p.compareCalls(ctx, g, 1, compareTime)
 		if err != nil {
 			return nil, err
 		}
@@ -388,7 +388,7 @@ func (p *Place) agreement(ctx context.Context, g *Program) (*comparison, error) 
 	}
 	compare := p.calls
 	if p.u.Outside != "" {
-		compare = p.within // two calls repeat all that it prints or takes from outside
+		compare = p.compareCalls // two calls repeat all that it prints or takes from outside
 	}
 	w, err := compare(ctx, g, 1, compareTime)
 	if err == nil && w.bad() == "" && failing != "" && p.failable(w) {

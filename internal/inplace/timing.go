@@ -274,21 +274,21 @@ func (c *clock) slicesOf(ctx context.Context, t timing) (*sliceResult, error) {
 		out.bytes[v] /= math.Max(reports, 1)
 	}
 	if reports == 0 {
-		out.failure = fmt.Sprintf("%s gives no slice in %v: %s", t.bench.name, t.budget, how(r))
+		out.failure = fmt.Sprintf("%s gives no slice in %v: %s", t.bench.name, t.budget, describeEnd(r))
 		out.early = r.OK()
 	}
 	return out, nil
 }
 
-// how says how a run ended that gave no result.
-func how(r *ran) string {
+// describeEnd describes how a run without a result ended.
+func describeEnd(r *ran) string {
 	switch {
 	case r.Ended == sandbox.Wall:
 		return "it did not end"
 	case r.OK():
 		return "it ends before every version had its turn"
 	}
-	return said(r.Result)
+	return outputOf(r.Result)
 }
 
 // into makes rounds of a window: slices scaled to the same number of calls. The window has this

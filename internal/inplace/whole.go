@@ -139,7 +139,7 @@ func (p *programs) startWhole(ctx context.Context, g *Program) error {
 				return err
 			}
 			if !r.OK() {
-				g.Failed[v] = "the program does not start: " + said(r.Result)
+				g.Failed[v] = "the program does not start: " + outputOf(r.Result)
 			}
 		}
 	}

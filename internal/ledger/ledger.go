@@ -175,6 +175,7 @@ func Summarise(changes []Change) Ledger {
 	return out
 }
 
+// errorOf compares predicted with proven savings. Changes without both do not count.
 func errorOf(changes []Change) PredictionError {
 	var e PredictionError
 	var misses []float64

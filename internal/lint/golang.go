@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/scanner"
 	"go/token"
+	"regexp"
 	"strings"
 )
 
@@ -141,6 +142,10 @@ func lintDocs(name string, file *ast.File, fset *token.FileSet) (found []finding
 		switch d := d.(type) {
 		case *ast.FuncDecl:
 			check(d.Doc, d.Name)
+			if m := saysWhat.FindStringSubmatch(d.Doc.Text()); m != nil && !strings.HasSuffix(name, "_test.go") {
+				what := fmt.Sprintf("%q: write returns, reports, describes or prints", m[0])
+				found = append(found, finding{name, fset.Position(d.Doc.Pos()).Line, what})
+			}
 		case *ast.GenDecl:
 			for _, s := range d.Specs {
 				checkSpec(check, d, s)
@@ -149,6 +154,9 @@ func lintDocs(name string, file *ast.File, fset *token.FileSet) (found []finding
 	}
 	return found
 }
+
+// saysWhat finds functions that "say why" in their doc comments, which leaves open how.
+var saysWhat = regexp.MustCompile(`^\w+ (?:says|tells) (?:in )?(?:how|what|whether|where|which|why)\b`)
 
 // checkSpec checks the comment of a type, and of a variable or constant that is not in a group.
 func checkSpec(check func(*ast.CommentGroup, ...*ast.Ident), d *ast.GenDecl, s ast.Spec) {

@@ -32,6 +32,11 @@ var idioms = []idiom{
 		"name who it is: a caller, a user, a reader"},
 	{phrase(`[.;:] (who [a-z]{2,}s)`), "name who it is: a caller, a user, a reader"},
 	{phrase(`(belongs? into)`), `write "belongs in"`},
+	// The subject comes first.
+	{phrase(`(?-i:(Of (?:a|an|no|two|all|most|some|many|several|nested|neighbouring|those)))`),
+		`begin with the subject: "Two of them ...", "A killed process may ..."`},
+	{phrase(`[.;:] (?-i:(Else))`), `write "Otherwise"`},
+	{phrase(`(dear|dearer|dearest)`), `write "expensive" or "costly"`},
 	{phrase(`(cannot be had)`), `write "is not available", or say what cannot be fetched, opened or made`},
 }
 

@@ -50,6 +50,7 @@ func TestFiles(t *testing.T) {
 		{"no name of a method", "a.go", "package a\n\n// Does.\nfunc (t) F() {}\n", []int{3}},
 		{"no name of a type in a group", "a.go", "package a\n\ntype (\n\t// Is.\n\tt int\n)\n", []int{4}},
 		{"no name of a variable", "a.go", "package a\n\n// Is.\nvar a = 1\n", []int{3}},
+		{"says why", "a.go", "package a\n\n// f says why.\nfunc f() string\n\n// A T says why.\ntype T int\n", []int{3}},
 		{"group", "a.go", "package a\n\n// Limits.\nconst (\n\ta = 1\n)\n", nil},
 		{"directive alone", "a.go", "package a\n\n//go:noinline\nfunc f() {}\n", nil},
 
@@ -95,6 +96,10 @@ func TestIdioms(t *testing.T) {
 			"package a\n\n// A door: who knows a key opens it. A guest: who is one?\n", []int{3},
 		},
 		{"place of a thing", "a.go", "package a\n\n// It belongs into b, which cannot be had.\n", []int{3, 3}},
+		{"partitive first", "a.go", "package a\n\n// f: Of two copies one stays. Two of them go.\n", []int{3}},
+		{"name Of", "a.go", "package a\n\n// Of draws. It takes most of a list. Of course.\n", nil},
+		{"Else", "a.go", "package a\n\n// If it is, f returns. Else it waits. x.Else is a field.\n", []int{3}},
+		{"price", "a.go", "package a\n\n// The dearest first.\n", []int{3}},
 		{"term", "a.go", "package a\n\n// What the search was told.\n", nil},
 		{"place", "a.go", "package a\n\n// The statement behind the loop.\n", []int{3}},
 		{"memory", "a.go", "package a\n\n// The memory behind a pointer stays behind.\n", nil},

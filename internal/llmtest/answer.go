@@ -51,7 +51,7 @@ func (s *Server) answer(w http.ResponseWriter, req *http.Request, p protocol, c 
 		text := *r
 		text.Text = strings.Repeat(r.Text, max(r.Repeat, 1))
 		s.answered(c, charged.in, charged.out, charged.out) // first, as in a stream
-		writeJSON(w, 200, p.whole(c, &text, u))
+		writeJSON(w, 200, p.answer(c, &text, u))
 		return
 	}
 	x := &stream{s: s, w: w, req: req, p: p, c: c, r: r, u: u, charged: charged, control: http.NewResponseController(w)}
@@ -104,6 +104,7 @@ type stream struct {
 	sent    int
 }
 
+// run streams the reply in pieces, or breaks it off half-way if the script says so.
 func (x *stream) run() {
 	x.w.Header().Set("Content-Type", "text/event-stream")
 	x.w.WriteHeader(200)

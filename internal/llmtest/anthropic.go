@@ -45,7 +45,7 @@ func anthropicStop(r *Reply) string {
 	return "end_turn"
 }
 
-func (messages) whole(c *Call, r *Reply, u usage) any {
+func (messages) answer(c *Call, r *Reply, u usage) any {
 	return map[string]any{"id": messageID(c), "type": "message", "role": "assistant", "model": c.Model,
 		"content":     []any{map[string]any{"type": "text", "text": r.Text}},
 		"stop_reason": anthropicStop(r), "stop_sequence": nil, "usage": map[string]any{

@@ -119,7 +119,7 @@ func (chat) end(c *Call, r *Reply, u usage) []event {
 	return append(out, event{data: "[DONE]"})
 }
 
-func (chat) whole(c *Call, r *Reply, u usage) any {
+func (chat) answer(c *Call, r *Reply, u usage) any {
 	out := map[string]any{"id": chatID(c), "object": "chat.completion", "created": 1, "model": c.Model,
 		"choices": []any{
 			map[string]any{
@@ -180,7 +180,7 @@ func response(c *Call, r *Reply, u usage, status string) map[string]any {
 	return out
 }
 
-func (responses) whole(c *Call, r *Reply, u usage) any { return response(c, r, u, "completed") }
+func (responses) answer(c *Call, r *Reply, u usage) any { return response(c, r, u, "completed") }
 
 func (responses) begin(c *Call, u usage) []event {
 	return []event{

@@ -153,7 +153,7 @@ func (s *Server) Calls() []Call {
 type protocol interface {
 	name() string
 	read(body map[string]json.RawMessage, c *Call) error
-	whole(c *Call, r *Reply, u usage) any
+	answer(c *Call, r *Reply, u usage) any
 	begin(c *Call, u usage) []event
 	piece(c *Call, text string) event
 	end(c *Call, r *Reply, u usage) []event
@@ -171,6 +171,7 @@ type usage struct{ in, out int }
 
 const maxRequest = 16 << 20
 
+// serve returns the handler of a protocol's requests.
 func (s *Server) serve(p protocol) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
 		c, err := readCall(p, req)
@@ -195,6 +196,7 @@ func (s *Server) serve(p protocol) http.HandlerFunc {
 	}
 }
 
+// readCall decodes a request's model and options. Its errors are worded as a provider words them.
 func readCall(p protocol, req *http.Request) (*Call, error) {
 	// Read the body as a JSON object.
 	body, err := io.ReadAll(io.LimitReader(req.Body, maxRequest))

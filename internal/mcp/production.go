@@ -211,6 +211,7 @@ func (t tools) money(ctx context.Context, q *sdk.CallToolRequest, in moneyIn) (s
 	return t.printed(ctx, q, "", "hotspots", append(args, profile...)...)
 }
 
+// bench answers the tool that writes a benchmark from captured calls.
 func (t tools) bench(ctx context.Context, q *sdk.CallToolRequest, in benchIn) (string, *Printed, error) {
 	if err := word("target", in.Target); err != nil {
 		return "", nil, err

@@ -188,6 +188,7 @@ func progress(ctx context.Context, q *sdk.CallToolRequest) Progress {
 	}
 }
 
+// hotspots answers the tool that ranks the functions of a profile.
 func (t tools) hotspots(ctx context.Context, _ *sdk.CallToolRequest, in hotspotsIn) (string, *Hotspots, error) {
 	if err := bounded("profile", in.Profile, maxName, true); err != nil {
 		return "", nil, err
@@ -288,6 +289,8 @@ func (t tools) explain(_ context.Context, _ *sdk.CallToolRequest, in explainIn) 
 	return text, out, nil
 }
 
+// explained returns the verdict on an evaluation, a submitted candidate, or an attempt of a
+// finished run.
 func (t tools) explained(in explainIn) (*Explained, error) {
 	switch {
 	case in.Evaluation != "":
@@ -316,6 +319,7 @@ func (t tools) explained(in explainIn) (*Explained, error) {
 	}
 }
 
+// lessons answers the tool that reads lessons, by name, by facts, or all titles.
 func (t tools) lessons(_ context.Context, _ *sdk.CallToolRequest, in lessonsIn) (string, *Lessons, error) {
 	all, err := t.b.Lessons()
 	if err != nil {
@@ -401,6 +405,7 @@ func (t tools) submit(_ context.Context, _ *sdk.CallToolRequest, in submitIn) (s
 		s, nil
 }
 
+// patch answers the tool that returns a finished search's patch.
 func (t tools) patch(_ context.Context, _ *sdk.CallToolRequest, in patchIn) (string, *Patch, error) {
 	if err := bounded("run", in.Run, maxName, false); err != nil {
 		return "", nil, err

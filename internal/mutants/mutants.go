@@ -109,28 +109,30 @@ type maker struct {
 	out   []Mutant
 }
 
-func (m *maker) at(n ast.Node) (start, end int) {
+// offsets returns where a node begins and ends in the source.
+func (m *maker) offsets(n ast.Node) (start, end int) {
 	return m.fset.Position(n.Pos()).Offset, m.fset.Position(n.End()).Offset
 }
 
 func (m *maker) text(n ast.Node) string {
-	start, end := m.at(n)
+	start, end := m.offsets(n)
 	return m.src[start:end]
 }
 
 // instead proposes another text for a node.
 func (m *maker) instead(n ast.Node, is string) {
-	start, end := m.at(n)
-	m.between(start, end, is)
+	start, end := m.offsets(n)
+	m.replaceRange(start, end, is)
 }
 
 // token proposes another token at a place.
 func (m *maker) token(pos token.Pos, was, is token.Token) {
 	start := m.fset.Position(pos).Offset
-	m.between(start, start+len(was.String()), is.String())
+	m.replaceRange(start, start+len(was.String()), is.String())
 }
 
-func (m *maker) between(start, end int, is string) {
+// replaceRange adds the mutant with another text in a range, if it parses and is new.
+func (m *maker) replaceRange(start, end int, is string) {
 	text, err := format.Source([]byte(m.src[:start] + is + m.src[end:]))
 	if err != nil || m.seen[string(text)] {
 		return

@@ -31,24 +31,28 @@ func isRelation(t token.Token) bool {
 
 func isLogic(t token.Token) bool { return t == token.LAND || t == token.LOR }
 
+// swap proposes the tokens that swaps has for an operator.
 func (m *maker) swap(pos token.Pos, was token.Token) {
 	for _, is := range swaps[was] {
 		m.token(pos, was, is)
 	}
 }
 
+// relation replaces comparisons by others.
 func relation(m *maker, n ast.Node) {
 	if b, ok := n.(*ast.BinaryExpr); ok && isRelation(b.Op) {
 		m.swap(b.OpPos, b.Op)
 	}
 }
 
+// arithmetic replaces operators on numbers by others.
 func arithmetic(m *maker, n ast.Node) {
 	if b, ok := n.(*ast.BinaryExpr); ok && !isRelation(b.Op) && !isLogic(b.Op) {
 		m.swap(b.OpPos, b.Op)
 	}
 }
 
+// logic exchanges the operators "and" and "or", and leaves an operand out.
 func logic(m *maker, n ast.Node) {
 	if b, ok := n.(*ast.BinaryExpr); ok && isLogic(b.Op) {
 		m.swap(b.OpPos, b.Op)
@@ -57,6 +61,7 @@ func logic(m *maker, n ast.Node) {
 	}
 }
 
+// negation negates conditions, and leaves negations out.
 func negation(m *maker, n ast.Node) {
 	switch n := n.(type) {
 	case *ast.IfStmt:
@@ -101,6 +106,7 @@ func text(m *maker, n ast.Node) {
 	}
 }
 
+// truth exchanges true and false.
 func truth(m *maker, n ast.Node) {
 	if id, ok := n.(*ast.Ident); ok {
 		switch id.Name {
@@ -112,6 +118,7 @@ func truth(m *maker, n ast.Node) {
 	}
 }
 
+// assignment replaces operators of assignments by others.
 func assignment(m *maker, n ast.Node) {
 	switch n := n.(type) {
 	case *ast.AssignStmt:
@@ -143,24 +150,26 @@ func leftOut(m *maker, n ast.Node) {
 	}
 }
 
+// droppedCase leaves out a case, or one of its values.
 func droppedCase(m *maker, n ast.Node) {
 	if c, ok := n.(*ast.CaseClause); ok {
 		m.instead(c, "")
 		if len(c.List) > 1 {
 			for i, e := range c.List[:len(c.List)-1] {
-				start, _ := m.at(e)
-				next, _ := m.at(c.List[i+1])
-				m.between(start, next, "")
+				start, _ := m.offsets(e)
+				next, _ := m.offsets(c.List[i+1])
+				m.replaceRange(start, next, "")
 			}
 		}
 	}
 }
 
+// droppedElse leaves out an else.
 func droppedElse(m *maker, n ast.Node) {
 	if s, ok := n.(*ast.IfStmt); ok && s.Else != nil {
-		_, start := m.at(s.Body)
-		_, end := m.at(s.Else)
-		m.between(start, end, "")
+		_, start := m.offsets(s.Body)
+		_, end := m.offsets(s.Else)
+		m.replaceRange(start, end, "")
 	}
 }
 
@@ -175,9 +184,9 @@ func swapped(m *maker, n ast.Node) {
 	case *ast.CallExpr:
 		for i := range max(len(n.Args)-1, 0) {
 			a, b := n.Args[i], n.Args[i+1]
-			start, mid := m.at(a)
-			next, end := m.at(b)
-			m.between(start, end, m.text(b)+m.src[mid:next]+m.text(a))
+			start, mid := m.offsets(a)
+			next, end := m.offsets(b)
+			m.replaceRange(start, end, m.text(b)+m.src[mid:next]+m.text(a))
 		}
 	}
 }
@@ -219,7 +228,7 @@ func earlyReturn(m *maker, n ast.Node) {
 	}
 	if body != nil {
 		end := m.fset.Position(body.Rbrace).Offset
-		m.between(end, end, "; break\n")
+		m.replaceRange(end, end, "; break\n")
 	}
 }
 

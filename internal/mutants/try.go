@@ -66,8 +66,8 @@ type Status string
 const (
 	NoVersion Status = "no version" // it does not compile, or is not a version of the function
 	SameCode  Status = "same code"  // the compiler makes the same machine code of it: it is equivalent
-	Rejected  Status = "rejected"
-	Survived  Status = "survived"
+	Rejected  Status = "rejected"   // the judge found a difference
+	Survived  Status = "survived"   // the judge found none
 )
 
 // A Result is the judge's verdict on one text.

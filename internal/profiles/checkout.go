@@ -107,6 +107,7 @@ func sourceFiles(root string, names map[string]bool) (map[string]*hotspots.Sourc
 	return files, err
 }
 
+// skipped reports whether a directory holds no code of the module that is read.
 func skipped(at, name string) bool {
 	if strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || name == "testdata" || name == "node_modules" ||
 		name == "vendor" {
@@ -116,6 +117,7 @@ func skipped(at, name string) bool {
 	return err == nil
 }
 
+// sourceFile returns a file's functions with their lines, or nil if it cannot be parsed.
 func sourceFile(at, rel string) *hotspots.SourceFile {
 	set := token.NewFileSet()
 	text, err := os.ReadFile(at)

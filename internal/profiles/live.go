@@ -145,6 +145,7 @@ func get(ctx context.Context, u *url.URL, o Options) ([]byte, error) {
 	return do(r, o)
 }
 
+// do sends a request and returns the body, or an error with a remedy.
 func do(r *http.Request, o Options) ([]byte, error) {
 	data, answer, err := send(r, o)
 	switch {
@@ -187,6 +188,7 @@ var client = &http.Client{CheckRedirect: func(r *http.Request, via []*http.Reque
 	return nil
 }}
 
+// unreached returns the error for a request without an answer.
 func unreached(r *http.Request, err error) error {
 	if errors.Is(err, context.Canceled) {
 		return context.Canceled
@@ -211,6 +213,7 @@ func unwrapped(err error) error {
 	return err
 }
 
+// refused returns a *beagle.UsageError for a service's refusal, with a remedy that fits its words.
 func refused(r *http.Request, status int, body string) error {
 	said := strings.TrimSpace(body[:min(len(body), 200)])
 	bad := &beagle.UsageError{

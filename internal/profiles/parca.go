@@ -120,6 +120,7 @@ func timestamp(t time.Time) (m []byte) {
 
 var errNotFound = errors.New("not found")
 
+// foreign returns the error for an answer that is not Parca's.
 func (s *parcaServer) foreign(what string) error {
 	return &beagle.UsageError{
 		What:   fmt.Sprintf("%s does not answer as Parca: %s", s.base.Redacted(), what),
@@ -192,6 +193,7 @@ func (s *parcaServer) unframe(data []byte, head http.Header) (message []byte, er
 	}
 }
 
+// trailer returns the status and the message of gRPC's trailers.
 func trailer(text string) (status, said string) {
 	for line := range strings.Lines(text) {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), ":")

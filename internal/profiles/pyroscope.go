@@ -114,6 +114,7 @@ func field(message []byte, number protowire.Number) (value []byte, ok bool, err 
 	return values[0], true, nil
 }
 
+// foreign returns the error for an answer that is not Pyroscope's.
 func (s *pyroscopeServer) foreign(err error) error {
 	return &beagle.UsageError{
 		What:   fmt.Sprintf("%s does not answer as Pyroscope: %v", s.base.Redacted(), err),
@@ -149,6 +150,7 @@ func (s *pyroscopeServer) call(ctx context.Context, method string, message []byt
 	return data, nil
 }
 
+// unreached is the function of that name, with a remedy for a profile store.
 func (s *pyroscopeServer) unreached(r *http.Request, err error) error {
 	err = unreached(r, err)
 	var bad *beagle.UsageError

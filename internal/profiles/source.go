@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -57,6 +58,7 @@ func Read(ctx context.Context, sources []string, o Options) ([]*hotspots.Profile
 	return all, nil
 }
 
+// read fetches the profiles of a source, and gives each the number of instances that it stands for.
 func read(ctx context.Context, text string, o Options) ([]*hotspots.Profile, error) {
 	stands, source, err := instances(text)
 	if err != nil {
@@ -143,8 +145,12 @@ const maxFiles = 10_000
 func files(name string) ([]*hotspots.Profile, error) {
 	info, err := os.Stat(name)
 	if err != nil {
+		why := err
+		if e := (*fs.PathError)(nil); errors.As(err, &e) {
+			why = e.Err
+		}
 		return nil, &beagle.UsageError{
-			What:   err.Error(),
+			What:   fmt.Sprintf("%s: %v", name, why),
 			Remedy: "name a profile, a directory of profiles, or an address such as http://localhost:6060",
 		}
 	}
@@ -158,6 +164,7 @@ func files(name string) ([]*hotspots.Profile, error) {
 	return directory(name)
 }
 
+// file reads a profile from a file.
 func file(name string) (*hotspots.Profile, error) {
 	info, err := os.Stat(name)
 	if err == nil && !info.Mode().IsRegular() {
@@ -176,6 +183,7 @@ func file(name string) (*hotspots.Profile, error) {
 	return hotspots.Parse(name, data)
 }
 
+// profileName reports whether a file is a profile by its name.
 func profileName(name string) bool {
 	for _, end := range []string{".pprof", ".prof", ".pb.gz", ".pb", ".profile"} {
 		if strings.HasSuffix(name, end) {
@@ -185,6 +193,7 @@ func profileName(name string) bool {
 	return false
 }
 
+// directory reads the profiles below a directory. Each directory below it is an instance.
 func directory(root string) ([]*hotspots.Profile, error) {
 	var all []*hotspots.Profile
 	tooMany := errors.New("too many")

@@ -167,6 +167,7 @@ func (q *storeQuery) slices(ctx context.Context, ask func(context.Context, time.
 	return all, nil
 }
 
+// piece asks for a window, and for its halves if the answer is too large.
 func piece(ctx context.Context, from, to time.Time, ask func(context.Context, time.Time, time.Time) (*hotspots.Profile,
 	error)) ([]*hotspots.Profile, error) {
 	p, err := ask(ctx, from, to)

@@ -65,7 +65,7 @@ type shaped struct {
 
 // branches runs both versions on all shapes and reports their decisions.
 func (p *prover) branches(shapes []exec.Shape, most int, report func(key string, s Side, w shaped)) {
-	// What was found until a limit is still worth an answer.
+	// Decisions found before a limit still count.
 	defer func() {
 		switch r := recover().(type) {
 		case nil, exec.Stopped, term.Limit:

@@ -83,7 +83,7 @@ func (w *wrapper) begins(p *exec.Program, lib *exec.Library, budget time.Duratio
 	// exact length follows by bisection.
 	before := map[int]int{}
 	for n := 1; n <= farthest; n *= 2 {
-		now, ok := w.at(m, p, n)
+		now, ok := w.wrapsAt(m, p, n)
 		if !ok {
 			break
 		}
@@ -106,7 +106,7 @@ func (w *wrapper) begins(p *exec.Program, lib *exec.Library, budget time.Duratio
 func (w *wrapper) first(m *exec.Machine, p *exec.Program, line, lo, hi int) int {
 	for hi-lo > 1 {
 		mid := (lo + hi) / 2
-		now, ok := w.at(m, p, mid)
+		now, ok := w.wrapsAt(m, p, mid)
 		if !ok {
 			break
 		}
@@ -119,9 +119,9 @@ func (w *wrapper) first(m *exec.Machine, p *exec.Program, line, lo, hi int) int 
 	return hi
 }
 
-// at runs a version on arguments of one length and lists the lines that wrap,
+// wrapsAt runs a version on arguments of one length and lists the lines that wrap,
 // with their widths.
-func (w *wrapper) at(m *exec.Machine, p *exec.Program, n int) (lines map[int]int, ok bool) {
+func (w *wrapper) wrapsAt(m *exec.Machine, p *exec.Program, n int) (lines map[int]int, ok bool) {
 	// A length that takes too long ends the search for this version.
 	defer func() {
 		switch r := recover().(type) {

@@ -19,7 +19,7 @@ func Contract(c beagle.Contract) string {
 	return strings.Join(parts, "; ")
 }
 
-// Support says which calls keep to the contract of a near miss.
+// Support describes which calls keep to the contract of a near miss.
 func Support(n *beagle.NearMiss) string {
 	calls := fmt.Sprintf("%d of %d recorded calls", n.Records[0], n.Records[1])
 	if n.Records[1] == 0 {

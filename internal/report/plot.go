@@ -40,6 +40,7 @@ func plot(attempts []beagle.Attempt) string {
 	return b.String()
 }
 
+// gridlines draws a labelled line for each round ratio up to top.
 func gridlines(b *strings.Builder, top float64, y func(float64) float64) {
 	for _, v := range []float64{0.5, 1, 2, 5, 10, 100, 1000, 10000, 100000} {
 		if v > top*1.1 {
@@ -54,6 +55,7 @@ func gridlines(b *strings.Builder, top float64, y func(float64) float64) {
 	}
 }
 
+// drawAttempts draws each version, and a line along the best so far.
 func drawAttempts(b *strings.Builder, trials []beagle.Attempt, x func(int) float64, y func(float64) float64) {
 	best := 1.0
 	line := fmt.Sprintf("M%.1f %.1f", x(0), y(1))

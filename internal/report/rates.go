@@ -11,8 +11,8 @@ func Rate(r beagle.Rate) string {
 	return fmt.Sprintf("%d of %d (95 %%: %.1f to %.1f %%)", r.Hits, r.Trials, 100*r.Low, 100*r.High)
 }
 
-// RatesWhere says where and how the rates were measured, and what to do when
-// that was elsewhere.
+// RatesWhere describes where and how the rates were measured, and what to do when that was
+// elsewhere.
 func RatesWhere(r *beagle.ErrorRates) string {
 	m := r.Machine
 	text := fmt.Sprintf("Measured on %s, %d processors, %s/%s, %s, with --measure %gs --min-gain %g; %d of the "+

@@ -46,6 +46,7 @@ func tell(s sheet, r *beagle.Result) {
 	replay(s, r)
 }
 
+// outcome writes the target, the gain and its reason, and what the result rests on.
 func outcome(s sheet, r *beagle.Result) {
 	if r.Corpus.GeneratedOnly {
 		s.warn(strong("Measured on generated inputs only: no test, benchmark or capture calls this function. " +
@@ -85,6 +86,7 @@ func outcome(s sheet, r *beagle.Result) {
 	}
 }
 
+// measurement writes the costs of a call before and after, and all measured ratios.
 func measurement(s sheet, r *beagle.Result) {
 	m := r.Measurement
 	if m == nil {
@@ -140,6 +142,7 @@ func measurement(s sheet, r *beagle.Result) {
 	layouts(s, m.Layouts)
 }
 
+// layouts writes the ratio in each link layout.
 func layouts(s sheet, list []beagle.Layout) {
 	var points strings.Builder
 	var rows [][]cell
@@ -152,12 +155,14 @@ func layouts(s sheet, list []beagle.Layout) {
 	s.fold("Each link layout", columns(">seed", ">entry mod 64: original, new", "times as fast"), rows)
 }
 
+// attempts writes the plot of all attempts.
 func attempts(s sheet, list []beagle.Attempt) {
 	if len(list) > 0 {
 		s.plot("Speed over candidates", plot(list))
 	}
 }
 
+// profile writes the lines on which the original spends its time.
 func profile(s sheet, lines []beagle.LineShare) {
 	if len(lines) == 0 {
 		return
@@ -170,6 +175,7 @@ func profile(s sheet, lines []beagle.LineShare) {
 	s.table(columns(">share", "line"), rows)
 }
 
+// lineage writes the gain of each of the winner's steps.
 func lineage(s sheet, steps []beagle.LineageStep) {
 	if len(steps) == 0 {
 		return
@@ -194,6 +200,7 @@ func lineage(s sheet, steps []beagle.LineageStep) {
 	s.list(true, whys...)
 }
 
+// advice writes the changes that only a person can make.
 func advice(s sheet, list []beagle.Advice) {
 	if len(list) == 0 {
 		return
@@ -207,6 +214,7 @@ func advice(s sheet, list []beagle.Advice) {
 	s.list(false, items...)
 }
 
+// change writes the patch with its requirements and its tests.
 func change(s sheet, r *beagle.Result) {
 	if r.Patch == "" {
 		return
@@ -221,6 +229,7 @@ func change(s sheet, r *beagle.Result) {
 	}
 }
 
+// verification writes the checks, how far they reach, and what was not checked.
 func verification(s sheet, r *beagle.Result) {
 	s.heading(2, say("What was verified, and how hard"))
 	if v := r.VerifiedIn; v != nil {
@@ -245,11 +254,11 @@ func verification(s sheet, r *beagle.Result) {
 	if a := r.Verification.Assurance; a != nil {
 		s.para(say("Assurance: %s.", a))
 	}
-	if fallen := each(r.Rejected); len(fallen) > 0 {
+	if fallen := items(r.Rejected); len(fallen) > 0 {
 		s.para(say("Faster versions that fell here, or in the second measurement:"))
 		s.list(false, fallen...)
 	}
-	not := each(r.Verification.NotDone)
+	not := items(r.Verification.NotDone)
 	if len(not) == 0 {
 		not = [][]span{{say("nothing that is known of")}}
 	}
@@ -257,8 +266,8 @@ func verification(s sheet, r *beagle.Result) {
 	s.list(false, not...)
 }
 
-// each makes an item of each text.
-func each(texts []string) [][]span {
+// items makes an item of each text.
+func items(texts []string) [][]span {
 	var out [][]span
 	for _, t := range texts {
 		out = append(out, []span{say("%s", t)})
@@ -266,6 +275,7 @@ func each(texts []string) [][]span {
 	return out
 }
 
+// inputs writes the origin of the inputs and their facets.
 func inputs(s sheet, r *beagle.Result) {
 	s.heading(2, say("The inputs"))
 	if p := r.InPlace; p != nil {
@@ -294,6 +304,7 @@ func inputs(s sheet, r *beagle.Result) {
 	}
 }
 
+// facets returns a table row for each parameter.
 func facets(params []beagle.ParamFacet) [][]cell {
 	var rows [][]cell
 	for _, p := range params {
@@ -321,7 +332,7 @@ func notes(r *beagle.Result) [][]span {
 		}
 		out = append(out, []span{say("%s, %s: %s. %s", kind, f.Code, f.Figure, f.Remedy)})
 	}
-	out = append(out, each(r.Warnings)...)
+	out = append(out, items(r.Warnings)...)
 	for _, f := range r.RuleFaults {
 		out = append(out, []span{say("the rule %s failed and was off for the rest of the run: %s %s",
 			f.Rule, f.Function, f.Reason)})
@@ -329,6 +340,7 @@ func notes(r *beagle.Result) [][]span {
 	return out
 }
 
+// search writes the search's totals and all its versions.
 func search(s sheet, r *beagle.Result) {
 	s.heading(2, say("The search"))
 	// Sum up the search: how its versions ended, and what each cost.
@@ -376,6 +388,7 @@ func spent(c *beagle.Split) string {
 	return text
 }
 
+// models writes what the models cost, and each author's earnings.
 func models(s sheet, m *beagle.ModelSummary) {
 	if m == nil {
 		return
@@ -411,6 +424,7 @@ func models(s sheet, m *beagle.ModelSummary) {
 		"tenth of what they added to their parents'."))
 }
 
+// judge writes how often the judge of speed errs.
 func judge(s sheet, rates *beagle.ErrorRates) {
 	s.heading(2, say("How often this judge errs"))
 	if rates == nil {
@@ -426,8 +440,9 @@ func judge(s sheet, rates *beagle.ErrorRates) {
 	s.para(say("%s", RatesWhere(rates)))
 }
 
+// replay writes the machine, and the command that makes the result again.
 func replay(s sheet, r *beagle.Result) {
 	m := r.Machine
 	s.para(say("%s, %d cores, %s/%s, %s.", m.CPU, m.Cores, m.OS, m.Arch, m.Go))
-	s.para(say("Make it again: "), code(r.Replay), say("%s", again(r.Replay)))
+	s.para(say("Make it again: "), code(r.Replay), say("%s", reusedResults(r.Replay)))
 }

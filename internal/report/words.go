@@ -59,8 +59,8 @@ func Count(f float64) string {
 	return s
 }
 
-// again lists the results that the command takes from the store.
-func again(command string) string {
+// reusedResults lists the results that the command takes from the store.
+func reusedResults(command string) string {
 	if strings.Contains(command, " --anew") {
 		return ""
 	}

@@ -50,8 +50,9 @@ func (b Between) pValue(mean float64) float64 {
 // that.
 type study struct{ part, mean, variance float64 }
 
-// between compares processes, whose blocks have this many times the variance of independent ones.
-func (t *Track) between(m Metric, times float64) Between {
+// compareProcesses compares processes, whose blocks have this many times the variance of
+// independent ones.
+func (t *Track) compareProcesses(m Metric, times float64) Between {
 	all := t.studies(m, times)
 	b := Between{Processes: len(all)}
 	if len(all) < 2 || all[0].variance == 0 { // without any noise and any difference

@@ -35,7 +35,7 @@ var hundred = []int{100}
 
 // TestBetween checks by hand: the means 1, 2, 3 and 6 spread by 14/3, of which 0.01 is of blocks.
 func TestBetween(t *testing.T) {
-	b := processes(hundred, 1, 2, 3, 6).between(FunctionTime, 1)
+	b := processes(hundred, 1, 2, 3, 6).compareProcesses(FunctionTime, 1)
 	if math.Abs(b.Deviation-math.Sqrt(14.0/3-0.01)) > 1e-6 || math.Abs(b.Error-math.Sqrt(14.0/3/4)) > 1e-9 ||
 		b.Processes != 4 {
 		t.Errorf("%+v", b)
@@ -46,17 +46,17 @@ func TestBetween(t *testing.T) {
 	if got := b.pValue(b.half(0.05)); math.Abs(got-0.05) > 1e-6 {
 		t.Errorf("P of a mean at the end of the interval: %g", got)
 	}
-	if b := processes(hundred, 1, 1.1, 0.9, 1.05).between(FunctionTime, 1); b.Deviation != 0 || b.Error == 0 {
+	if b := processes(hundred, 1, 1.1, 0.9, 1.05).compareProcesses(FunctionTime, 1); b.Deviation != 0 || b.Error == 0 {
 		t.Errorf("processes that differ by chance: %+v", b)
 	}
 	// The blocks' own correlation may explain it: a mean of 100 blocks then tells less.
-	if b := processes(hundred, 1, 1.3, 0.7, 1.2).between(FunctionTime, 1); b.Deviation == 0 {
+	if b := processes(hundred, 1, 1.3, 0.7, 1.2).compareProcesses(FunctionTime, 1); b.Deviation == 0 {
 		t.Errorf("independent blocks: %+v", b)
 	}
-	if b := processes(hundred, 1, 1.3, 0.7, 1.2).between(FunctionTime, 20); b.Deviation != 0 {
+	if b := processes(hundred, 1, 1.3, 0.7, 1.2).compareProcesses(FunctionTime, 20); b.Deviation != 0 {
 		t.Errorf("correlated blocks: %+v", b)
 	}
-	if b := processes(hundred, 4).between(FunctionTime, 1); b.Error != 0 || b.Processes != 1 {
+	if b := processes(hundred, 4).compareProcesses(FunctionTime, 1); b.Error != 0 || b.Processes != 1 {
 		t.Errorf("one process: %+v", b)
 	}
 }
@@ -65,7 +65,7 @@ func TestBetween(t *testing.T) {
 func TestBetweenUnequal(t *testing.T) {
 	for _, blocks := range [][]int{{1000, 100, 100, 100}, {100, 1000, 1000, 1000}} {
 		tr := processes(blocks, 1, 2, 3, 6)
-		b, n, parts := tr.between(FunctionTime, 1), float64(tr.Moments.N), 0.0
+		b, n, parts := tr.compareProcesses(FunctionTime, 1), float64(tr.Moments.N), 0.0
 		for _, r := range tr.Pods {
 			parts += math.Pow(float64(r.Effect.N)/n, 2)
 		}
@@ -79,12 +79,12 @@ func TestBetweenUnequal(t *testing.T) {
 // and neither does one whose counter does not move.
 func TestBetweenFew(t *testing.T) {
 	all := processes(hundred, 1, 2, 3, 6)
-	want := all.between(FunctionTime, 1).Error
+	want := all.compareProcesses(FunctionTime, 1).Error
 	late := &Reading{}
 	late.Effect.add(3)
 	all.Moments.add(3)
 	all.Pods["late"] = late
-	if got := all.between(FunctionTime, 1); got.Processes != 5 || math.Abs(got.Error-want) > 0.2*want {
+	if got := all.compareProcesses(FunctionTime, 1); got.Processes != 5 || math.Abs(got.Error-want) > 0.2*want {
 		t.Errorf("%+v with a process that joins late, want an error of about %g", got, want)
 	}
 	still := &Reading{}
@@ -93,11 +93,11 @@ func TestBetweenFew(t *testing.T) {
 		all.Moments.add(3)
 	}
 	all.Pods["late"] = still
-	if got := all.between(FunctionTime, 1).Error; got < 0.7*want || math.IsNaN(got) || math.IsInf(got, 0) {
+	if got := all.compareProcesses(FunctionTime, 1).Error; got < 0.7*want || math.IsNaN(got) || math.IsInf(got, 0) {
 		t.Errorf("an error of %g with a process without noise, of %g without it", got, want)
 	}
 	many := processes([]int{4}, 1, 2, 3, 6, 1, 2, 3, 6, 1, 2, 3, 6)
-	if b := many.between(FunctionTime, 1); b.Deviation < 1.5 {
+	if b := many.compareProcesses(FunctionTime, 1); b.Deviation < 1.5 {
 		t.Errorf("many processes of few blocks: %+v", b)
 	}
 	quiet := &Track{Pods: map[string]*Reading{"a": {}, "b": {}}}
@@ -107,7 +107,7 @@ func TestBetweenFew(t *testing.T) {
 			quiet.Moments.add(0)
 		}
 	}
-	if b := quiet.between(FunctionTime, 1); b.Error != 0 || b.Deviation != 0 {
+	if b := quiet.compareProcesses(FunctionTime, 1); b.Error != 0 || b.Deviation != 0 {
 		t.Errorf("nothing moves: %+v", b)
 	}
 }
@@ -134,7 +134,7 @@ func TestFewProcesses(t *testing.T) {
 				x := effects[n%pods] + 0.14*rng.NormFloat64()
 				tr.Pods[names[n%pods]].Effect.add(x)
 				tr.Moments.add(x)
-				if n >= 200 && n%50 == 0 && e.elsewhere(tr, FunctionTime).High < 0 {
+				if n >= 200 && n%50 == 0 && e.gainInterval(tr, FunctionTime).High < 0 {
 					better++
 					break
 				}

@@ -187,7 +187,7 @@ func TestWithin(t *testing.T) {
 			}
 			n += len(runs)
 		}
-		got := track.within(k)
+		got := track.poolRuns(k)
 		switch {
 		case n < 3: // no run is left beside the means
 			if got.variance != 0 {

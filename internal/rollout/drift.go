@@ -64,8 +64,8 @@ type spread struct {
 	variance, lag float64
 }
 
-// within pools the runs of 2^k blocks of all pods.
-func (t *Track) within(k int) spread {
+// poolRuns pools the runs of 2^k blocks of all pods.
+func (t *Track) poolRuns(k int) spread {
 	runs, pods, pairs, squares, products := 0, 0, 0, 0.0, 0.0
 	for _, name := range inorder.Keys(t.Pods) { // sums do not depend on the order of a map
 		if k >= len(t.Pods[name].Runs) {
@@ -116,12 +116,12 @@ func remembers(lag float64, n int, limit float64) bool {
 // drift returns the widest estimate of all lengths of runs.
 func (t *Track) drift(limit float64) Drift {
 	d := Drift{Variance: 1, Run: 1, Runs: float64(t.Moments.N)}
-	single := t.within(0).variance
+	single := t.poolRuns(0).variance
 	if single <= 0 {
 		return d
 	}
 	for k := range maxRuns {
-		run, length := t.within(k), 1<<k
+		run, length := t.poolRuns(k), 1<<k
 		if run.n < minRuns {
 			break
 		}
@@ -135,7 +135,7 @@ func (t *Track) drift(limit float64) Drift {
 	return d
 }
 
-// unsettled says why a metric drifts too slowly for any interval, or "".
+// unsettled returns why a metric drifts too slowly for any interval, or "".
 func (d Drift) unsettled(m Metric) string {
 	if d.Runs >= minRuns || d.Variance == 1 {
 		return ""

@@ -130,6 +130,7 @@ func (p Plan) check() error {
 	return p.checkNumbers()
 }
 
+// checkNumbers returns an error for a number of the plan that is out of range.
 func (p Plan) checkNumbers() error {
 	// Check that numbers are within their ranges.
 	for _, n := range []struct {

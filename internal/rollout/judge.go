@@ -12,9 +12,9 @@ func (e *Experiment) interval(t *Track, m Metric) Interval {
 	return t.interval(m, e.tuning(), e.Plan.Alpha, times)
 }
 
-// elsewhere returns the interval that a gain must have: as wide as processes ask in any case. A
+// gainInterval returns the interval that a gain must have: as wide as processes ask in any case. A
 // reason that only holds a version back need not hold for other processes.
-func (e *Experiment) elsewhere(t *Track, m Metric) Interval {
+func (e *Experiment) gainInterval(t *Track, m Metric) Interval {
 	_, times, _ := e.widened(t, m, true)
 	return t.interval(m, e.tuning(), e.Plan.Alpha, times)
 }
@@ -23,7 +23,7 @@ func (e *Experiment) elsewhere(t *Track, m Metric) Interval {
 // takes, for its drift alone and in all, and how processes differ.
 func (e *Experiment) widened(t *Track, m Metric, elsewhere bool) (drift, times float64, b Between) {
 	drift = t.drift(e.Plan.MostLag).Variance
-	times, b = drift, t.between(m, drift)
+	times, b = drift, t.compareProcesses(m, drift)
 	if wide := b.half(e.Plan.Alpha); wide > 0 && (elsewhere || b.Deviation > 0) {
 		half := halfWidth(float64(t.Moments.N), times*t.variance(m), e.tuning(), e.Plan.Alpha)
 		times *= max(1, wide*wide/(half*half))
@@ -86,7 +86,7 @@ func (e *Experiment) doubt() string {
 	if cause := e.invalid(); cause != "" {
 		return cause
 	}
-	if cause := e.State.Late.few(e.Plan.LeastTimed); cause != "" {
+	if cause := e.State.Late.tooFewCalls(e.Plan.LeastTimed); cause != "" {
 		return cause
 	}
 	// Both copies of the original were preempted by chance, so the candidate stands beside each.
@@ -144,8 +144,9 @@ func (e *Experiment) better(m Metric) string {
 			return fmt.Sprintf("%s has too few blocks against the %s", m, with.name)
 		}
 		least := e.Plan.leastGain(m)
-		if i := e.elsewhere(t, m); i.High >= -least {
-			return fmt.Sprintf("%s is not better than the %s%s beyond doubt: %s", m, with.name, by(least), m.Span(i))
+		if i := e.gainInterval(t, m); i.High >= -least {
+			return fmt.Sprintf("%s is not better than the %s%s beyond doubt: %s",
+				m, with.name, leastGain(least), m.Span(i))
 		}
 	}
 	if e.Plan.Unit == Pods {
@@ -162,8 +163,8 @@ func (p Plan) leastGain(m Metric) float64 {
 	return p.LeastGain
 }
 
-// by says a least gain, if there is one.
-func by(least float64) string {
+// leastGain says a least gain, if there is one.
+func leastGain(least float64) string {
 	if least == 0 {
 		return ""
 	}
@@ -269,7 +270,7 @@ func (e *Experiment) gain(m Metric) float64 {
 		if t == nil || t.Moments.N < e.Plan.LeastBlocks {
 			return 0
 		}
-		least = min(least, -e.elsewhere(t, m).High)
+		least = min(least, -e.gainInterval(t, m).High)
 	}
 	return least
 }

@@ -74,8 +74,8 @@ var measures = map[Metric]struct {
 		value: func(c Counts) (float64, bool) { return ratio(min(c.GCNanos, c.CPUNanos), c.CPUNanos) }},
 }
 
-// leastAlloc is added to the bytes that a request allocates. Of a service that allocates next to
-// nothing the counter shows the bookkeeping of the process alone, whose ratio means nothing.
+// leastAlloc is added to the bytes that a request allocates. In a service that allocates next to
+// nothing, the counter shows only the process's bookkeeping, whose ratio means nothing.
 const leastAlloc = 16
 
 func ratio(a, b float64) (float64, bool) {
@@ -208,7 +208,7 @@ func (t *Track) add(m Metric, pod string, a, b Counts) {
 // lag returns the lag-1 correlation of the blocks, each related to its own level. On a machine that
 // is slow for a while, a true effect is larger in all blocks of that while. That is no memory of
 // the noise, and does not change the effect's sign.
-func (t *Track) lag() float64 { return t.within(0).lag }
+func (t *Track) lag() float64 { return t.poolRuns(0).lag }
 
 // interval returns the confidence sequence of the mean difference, for this many times the variance
 // of independent blocks of processes that are alike. For rare events the variance is at least that

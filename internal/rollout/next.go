@@ -284,11 +284,11 @@ func (e *Experiment) ship() Decision {
 	cause := ""
 	for _, m := range e.Plan.Success {
 		if t := e.State.Effect[m]; t != nil {
-			e.State.Proven[m] = e.elsewhere(t, m)
+			e.State.Proven[m] = e.gainInterval(t, m)
 		}
 		if cause == "" && e.better(m) == "" {
 			cause = fmt.Sprintf("%s changes by %s and every guardrail is non-inferior", m,
-				m.Span(e.elsewhere(e.State.Effect[m], m)))
+				m.Span(e.gainInterval(e.State.Effect[m], m)))
 		}
 	}
 	e.State.Phase, e.State.InStep = Holdout, 0

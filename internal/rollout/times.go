@@ -14,9 +14,9 @@ type Times struct {
 	Nanos float64 `json:"nanos"` // their time, summed
 }
 
-// The clock also runs while the kernel gives the processor to others. Of a function that takes 20
-// ns one timed call in 100,000 was preempted on a busy machine, and took as long as all others
-// together. So the time of a call counts up to a cap, which all arms of a block share:
+// The clock also runs while the kernel gives the processor to others. On a busy machine, one timed
+// call in 100,000 of a 20 ns function was preempted, and took as long as all others together. So
+// the time of a call counts up to a cap, which all arms of a block share:
 //
 //   - The cap is capFactor the time that capShare of the block's calls, of all arms, do not reach.
 //     To exchange two arms leaves it as it is, so that two copies of the original differ by chance
@@ -138,8 +138,8 @@ type Late struct {
 	Candidate float64 `json:"candidate"` // timed calls of the candidate alone
 }
 
-// few returns why too few calls of the candidate were timed, or "".
-func (l Late) few(least int) string {
+// tooFewCalls returns why too few calls of the candidate were timed, or "".
+func (l Late) tooFewCalls(least int) string {
 	if l.Timed == 0 || l.Candidate >= float64(least) {
 		return ""
 	}
@@ -147,7 +147,7 @@ func (l Late) few(least int) string {
 		"not be among them", l.Candidate, least)
 }
 
-// Text says how many calls were capped, or nothing where none was timed by size.
+// Text describes how many calls were capped, or nothing where none was timed by size.
 func (l Late) Text() string {
 	if l.Timed == 0 {
 		return ""

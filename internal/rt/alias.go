@@ -124,7 +124,7 @@ func (s *scanner) slice(elem *coder, h *sliceHeader) {
 	r := region{lo: lo, hi: lo + uintptr(h.cap)*elem.size, live: lo + uintptr(h.len)*elem.size, ptr: h.data, c: elem}
 	old := s.liveEnd(r)
 	s.add(r)
-	// What an earlier slice of the same memory showed is scanned already.
+	// The part that an earlier slice showed is scanned already.
 	if elem.scan == nil || r.live <= old {
 		return
 	}
@@ -196,7 +196,7 @@ func (s *scanner) findRoots(roots []root) ([]root, error) {
 // all others.
 func rootOf(group []region) (root, error) {
 	// A region that is a part of its own comes before others, because the part has a number
-	// already. Else the type that holds the others is the outermost.
+	// already. Otherwise the type that holds the others is the outermost.
 	outer := group[0]
 	for _, r := range group[1:] {
 		if r.top > 0 || outer.top == 0 && holdsInside(r.c.typ, outer.c.typ) {
@@ -231,7 +231,7 @@ func rootOf(group []region) (root, error) {
 				fmt.Errorf("a %v and a %v share memory in a way that their types do not show", outer.c.typ, g.c.typ)
 		}
 	}
-	// What lies beyond the last live byte is capacity only.
+	// Elements beyond the last live byte are capacity only.
 	r.n = int((r.hi - r.lo) / size)
 	r.live = min(r.n, int((max(live, r.lo)-r.lo+size-1)/size))
 	return r, nil

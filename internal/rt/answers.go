@@ -60,10 +60,10 @@ func (o *observer[A, R]) answer(i int, c *observed[R]) {
 	}
 	out.Otherwise, out.Other = out.Otherwise+1, out.Other+o.weights[i]
 	if out.Example == nil {
-		here := shown(&c.result)
+		here := render(&c.result)
 		if c.panicked {
 			here = fmt.Sprintf("panic(%s)", cutTo(c.text, maxShown))
 		}
-		out.Example = &AnswerExample{Args: shown(&o.args[i]), There: shown(&there), Here: here}
+		out.Example = &AnswerExample{Args: render(&o.args[i]), There: render(&there), Here: here}
 	}
 }

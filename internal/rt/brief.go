@@ -39,7 +39,7 @@ func stretches(n, least int, same func(i, j int) bool) []stretch {
 				best = s
 			}
 		}
-		// What does not repeat joins the part before, if that does not repeat either.
+		// A part that does not repeat joins the part before, if that does not repeat either.
 		if last := len(out) - 1; best.times == 1 && last >= 0 && out[last].times == 1 {
 			out[last].unit++
 		} else {

@@ -52,7 +52,7 @@ const (
 	PanicsAny   = "any"   // both panic
 )
 
-func (p *thrown) same(q *thrown, level string) bool {
+func (p *thrown) equal(q *thrown, level string) bool {
 	if p == nil || q == nil || level == PanicsAny || ignored.panicValue {
 		return (p == nil) == (q == nil)
 	}

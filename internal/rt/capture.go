@@ -15,10 +15,10 @@ import (
 // often it was seen is a counter in memory that belongs to a second file: so
 // nothing is lost when the process ends without notice, as tests do.
 //
-// Of many distinct calls a fixed number is kept, those with the smallest
-// hashes. That is a fair sample of the distinct ones, it does not depend on
-// their order, and two samples merge into one. Counters of what is kept are
-// exact, since a call is either kept from its first time on or never was.
+// A fixed number of many distinct calls is kept: those with the smallest hashes. That is a fair
+// sample of the distinct ones, it does not depend on their order, and two samples merge into one.
+// Counters of what is kept are exact, since a call is either kept from its first time on or never
+// was.
 //
 // A limit: arguments are read at the entry, before the target takes a lock. A
 // map that another goroutine writes at that moment ends the process, as the Go

@@ -139,7 +139,7 @@ func (x *exhauster) changeWhole(_ spot, text []byte, try func([]byte) bool) bool
 			return false
 		}
 	}
-	// What does not belong to the text's language stands in front, behind, and on both sides.
+	// Characters outside of the text's language come before it, after it, and on both sides.
 	for _, o := range outside {
 		if !try(slices.Concat([]byte(o), text)) || !try(slices.Concat(text, []byte(o))) ||
 			!try(slices.Concat([]byte(o), text, []byte(o))) {

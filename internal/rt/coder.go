@@ -130,7 +130,7 @@ func flat(t reflect.Type) bool {
 		return false
 	case reflect.Array:
 		return t.Len() == 0 || flat(t.Elem())
-	// Of a lock the copy is a new one, and what is opaque never changes.
+	// A lock's copy is a new lock, and opaque values never change.
 	case reflect.Struct:
 		if isLock(t) {
 			return false // its copy is not the same bytes
@@ -177,7 +177,7 @@ func sites(t reflect.Type) int {
 	n := 0
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice:
-		// What a slice leads to may lead further, to any number of regions.
+		// The elements of a slice may lead further, to any number of regions.
 		n = 1
 		if !flat(t.Elem()) {
 			n = 2

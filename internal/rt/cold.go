@@ -124,7 +124,7 @@ func (p *replayer[A, R]) inPlace(i int, mine, now, before *A, again bool) *Diff 
 // copyInto copies the content of src, which no other code has, into the memory behind dst, where
 // there is room.
 func copyInto(dst, src reflect.Value) {
-	// Whatever has no memory of its own is simply replaced.
+	// A value without memory of its own is replaced.
 	if special(dst.Type()) != nil || !leadsToMemory(dst.Type()) {
 		dst.Set(src)
 		return
@@ -141,7 +141,7 @@ func copyInto(dst, src reflect.Value) {
 		for k := range n {
 			copyInto(dst.Index(k), src.Index(k))
 		}
-	// What a pointer leads to is filled in place, and a map is emptied first.
+	// The value of a pointer is filled in place, and a map is emptied first.
 	case reflect.Pointer:
 		if dst.IsNil() || src.IsNil() || special(dst.Type().Elem()) != nil {
 			dst.Set(src)
@@ -213,7 +213,7 @@ func (p *replayer[A, R]) keptApart() {
 			break
 		}
 		p.out.Cases++
-		if p.out.Diff = p.apart(n, i, &suspects); p.out.Diff != nil {
+		if p.out.Diff = p.compareCold(n, i, &suspects); p.out.Diff != nil {
 			return
 		}
 	}
@@ -229,10 +229,10 @@ func (p *replayer[A, R]) keptApart() {
 // call of something in the standard library that keeps memory.
 const enoughSuspects = 3
 
-// apart compares one call in which the candidate may have kept something from before. It looks for
-// two faults that equal answers hide: results that depend on where a value lies, and memory that
-// the candidate still uses after it has returned it.
-func (p *replayer[A, R]) apart(n, i int, suspects *int) *Diff {
+// compareCold compares one call in which the candidate may have kept something from before. It
+// looks for two faults that equal answers hide: results that depend on where a value lies, and
+// memory that the candidate still uses after it has returned it.
+func (p *replayer[A, R]) compareCold(n, i int, suspects *int) *Diff {
 	// Call the candidate first, so that the original cannot have warmed anything up.
 	c, src := p.check, &p.records[i]
 	c.input.Store(src)
@@ -258,8 +258,8 @@ func (p *replayer[A, R]) apart(n, i int, suspects *int) *Diff {
 	// Write over both results, and compare again. A candidate that keeps what it returned now
 	// answers with the scribbles.
 	var s scribbler
-	s.over(reflect.ValueOf(&r).Elem())
-	s.over(reflect.ValueOf(&c.r[1]).Elem())
+	s.walkFrom(reflect.ValueOf(&r).Elem())
+	s.walkFrom(reflect.ValueOf(&c.r[1]).Elem())
 	d := c.compare(i, src)
 	// If the difference goes away with the scribbles, they are its cause.
 	if d != nil && d.Check == "" {

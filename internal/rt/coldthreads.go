@@ -69,7 +69,7 @@ func (p *replayer[A, R]) coldThread() []uint64 {
 		n := k % len(p.picks)
 		c.r[1] = *new(R)
 		c.copyTo(&c.a[1], &p.records[p.picks[n]])
-		c.p[1] = mine.alone(&c.a[1], &c.r[1])
+		c.p[1] = mine.callUnguarded(&c.a[1], &c.r[1])
 		switch h := mine.outcome(); {
 		case n == len(out):
 			out = append(out, h)

@@ -205,7 +205,7 @@ func (c *checker[A, R]) differApart(known bool) string {
 }
 
 func (c *checker[A, R]) differPanics() string {
-	if !c.p[0].same(c.p[1], c.panics) {
+	if !c.p[0].equal(c.p[1], c.panics) {
 		return "panic"
 	}
 	if c.panics == PanicsExact && !c.flat && !sameState(&c.a[0], &c.a[1]) {
@@ -228,7 +228,7 @@ func (c *checker[A, R]) diff(id int, src *A, kind, check string) *Diff {
 	d.Call, d.Imports = spellCall(src)
 	setup, more := sharedMemory(src, d.Call)
 	d.Setup, d.Imports = setup, append(d.Imports, more...)
-	d.Want, d.Got = c.told(0, kind), c.told(1, kind)
+	d.Want, d.Got = c.describe(0, kind), c.describe(1, kind)
 	d.WantPanic = c.p[0] != nil
 	if !d.WantPanic {
 		var more []string
@@ -250,21 +250,21 @@ func (c *checker[A, R]) diff(id int, src *A, kind, check string) *Diff {
 	return d
 }
 
-func (c *checker[A, R]) told(side int, kind string) string {
+func (c *checker[A, R]) describe(side int, kind string) string {
 	if c.p[side] != nil {
 		return c.p[side].String()
 	}
 	switch kind {
 	case "argument":
-		return c.left(side)
+		return c.describeChanges(side)
 	case "alias":
-		return "returns " + shown(&c.r[side]) + " (which memory the arguments and results share differs)"
+		return "returns " + render(&c.r[side]) + " (which memory the arguments and results share differs)"
 	}
-	return "returns " + shown(&c.r[side])
+	return "returns " + render(&c.r[side])
 }
 
-// left tells which arguments a side changed otherwise than the other one.
-func (c *checker[A, R]) left(side int) string {
+// describeChanges names the arguments that a side changed otherwise than the other one.
+func (c *checker[A, R]) describeChanges(side int) string {
 	var told [2][]string
 	for i := range told {
 		// Spell each argument as a text, and name only those whose texts differ.
@@ -277,7 +277,7 @@ func (c *checker[A, R]) left(side int) string {
 		}
 	}
 	if len(parts) == 0 { // a difference that values do not show, such as capacity
-		return "leaves the arguments as " + shown(&c.a[side])
+		return "leaves the arguments as " + render(&c.a[side])
 	}
 	return "leaves " + strings.Join(parts, ", ")
 }
@@ -307,7 +307,7 @@ func flatEqual(c *coder, p, q unsafe.Pointer) bool {
 		}
 		return true
 	}
-	// What is left is a number of one of four sizes.
+	// The rest are numbers of four sizes.
 	switch c.size {
 	case 8:
 		return *(*uint64)(p) == *(*uint64)(q)

@@ -125,9 +125,9 @@ func (x *exhauster) contexts(yield func() bool) {
 	}
 }
 
-// inside puts every piece into the records: instead of the first byte, the
+// putPieces puts every piece into the records: instead of the first byte, the
 // last one and each separator, and beside them.
-func (x *exhauster) inside(yield func() bool) {
+func (x *exhauster) putPieces(yield func() bool) {
 	pieces, few := x.pieces()
 	if x.putInside(slices.Concat(x.marks(), pieces[:few]), yield) { // the telling ones into all records, then the rest
 		x.putInside(pieces[few:], yield)

@@ -98,7 +98,7 @@ func (a *arguments) copyOf(slot, level int) reflect.Value {
 		a.kept = map[int][]reflect.Value{}
 	}
 	if a.kept[slot] == nil {
-		a.kept[slot] = a.own(t, coverValues)
+		a.kept[slot] = a.ownValues(t, coverValues)
 	}
 	src, dst := reflect.New(t), reflect.New(t)
 	src.Elem().Set(a.kept[slot][level])

@@ -48,7 +48,7 @@ func decodePart(b []byte, types map[string]reflect.Type, p variable) error {
 		d.object(0, object{p.p, p.c, 1})
 	}
 	p.c.dec(&d, p.p)
-	// What is resolved may need something later itself, so the list can grow.
+	// A resolved value may need another later, so the list can grow.
 	for i := 0; i < len(d.later) && d.err == nil; i++ {
 		d.later[i](&d)
 	}

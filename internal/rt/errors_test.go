@@ -79,7 +79,7 @@ func TestErrorsShowTheirTypes(t *testing.T) {
 		`errors.New("plain") /* rt.plainError */ with {Code: 3}`: plainError{3},
 		`errors.New("a: b") /* *fmt.wrapError */`:                fmt.Errorf("a: %w", errors.New("b")),
 	} {
-		if got := shown(&results{err}); got != want {
+		if got := render(&results{err}); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}

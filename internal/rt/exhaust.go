@@ -81,7 +81,7 @@ var phases = []struct {
 	{"places", 4, (*exhauster).places}, {"contexts", 2, (*exhauster).contexts}, {"changed", 3, (*exhauster).changed},
 	{"related", 2, (*exhauster).related}, {"twins", 2, (*exhauster).twins}, {"covering", 2, (*exhauster).covering},
 	{"collided", 1, (*exhauster).collided}, {"pairs", 2, (*exhauster).pairs}, {"words", 3, (*exhauster).allWords},
-	{"classes", 3, (*exhauster).classWords}, {"inside", 3, (*exhauster).inside}, {"runes", 3, (*exhauster).runes},
+	{"classes", 3, (*exhauster).classWords}, {"inside", 3, (*exhauster).putPieces}, {"runes", 3, (*exhauster).runes},
 	{"sizes", 6, (*exhauster).sizes}, {"inner", 1, (*exhauster).inner}, {"torn", 2, (*exhauster).tornTexts},
 	{"runs", 2, (*exhauster).markRuns}, {"spare", 1, (*exhauster).spare}, {"long", 2, (*exhauster).long},
 	{"random", 3, (*exhauster).random}, {"shared", 1, (*exhauster).shared}, {"deep", 1, (*exhauster).deep},
@@ -184,15 +184,15 @@ func (x *exhauster) run() {
 		now := ProcessCPU()
 		x.deadline = now + time.Duration(float64(end-now)*p.share/total)
 		total -= p.share
-		x.one(i)
+		x.runPhase(i)
 		if x.out.Diff != nil || x.out.Cases >= x.end {
 			return
 		}
 	}
 }
 
-// one runs a phase.
-func (x *exhauster) one(i int) {
+// runPhase runs a phase.
+func (x *exhauster) runPhase(i int) {
 	name := phases[i].name
 	for _, s := range x.q.Skip {
 		if s == name {
@@ -207,7 +207,7 @@ func (x *exhauster) one(i int) {
 	x.phase, x.index, x.patience, x.cut = i, 0, slowCase, false
 	p := Phase{Name: name, Done: true}
 	start := ProcessCPU()
-	phases[i].cases(x, x.twice(func() bool {
+	phases[i].cases(x, x.alsoTied(func() bool {
 		x.index++
 		if x.index >= 1<<caseShift {
 			p.Done, p.Note = false, "more cases than can be numbered"
@@ -299,7 +299,7 @@ func (x *exhauster) show(id int) {
 	}
 	x.phase, x.index, x.deadline = i, 0, math.MaxInt64
 	// All cases before it are made again without a call, since each may rest on those before.
-	phases[i].cases(x, x.twice(func() bool {
+	phases[i].cases(x, x.alsoTied(func() bool {
 		x.index++
 		if x.index < index {
 			return true

@@ -119,7 +119,7 @@ func (g *goWriter) typeOf(name string) *Shape {
 func (g *goWriter) lit(v *Value, s *Shape, typed bool) string {
 	// Well-known types with hidden fields have expressions of their own, and shared memory needs a
 	// variable first.
-	if e, ok := g.known(v, s); ok {
+	if e, ok := g.writeWellKnown(v, s); ok {
 		return e
 	}
 	if v.Back != nil {
@@ -304,7 +304,7 @@ func (s *Shape) Field(name string) *ShapeField {
 func (g *goWriter) elem(v *Value, s *Shape) string {
 	switch v.Kind {
 	case KindStruct, KindArray, KindMap, KindList:
-		if _, ok := g.known(v, s); !ok && v.Spare == 0 {
+		if _, ok := g.writeWellKnown(v, s); !ok && v.Spare == 0 {
 			return g.body(v, s)
 		}
 	}
@@ -321,7 +321,7 @@ func (g *goWriter) pointer(v *Value, s *Shape) string {
 	}
 	switch v.Kind {
 	case KindStruct, KindArray, KindMap, KindList:
-		if _, ok := g.known(v, s.Elem); s.Form == "" && v.Spare == 0 && !ok {
+		if _, ok := g.writeWellKnown(v, s.Elem); s.Form == "" && v.Spare == 0 && !ok {
 			return "&" + s.Elem.Name + g.body(v, s.Elem)
 		}
 	}
@@ -396,8 +396,8 @@ func (g *goWriter) reference(v *Value, s *Shape) string {
 	return "&" + name
 }
 
-// known writes the values of well-known types, whose fields are hidden.
-func (g *goWriter) known(v *Value, s *Shape) (string, bool) {
+// writeWellKnown writes the values of well-known types, whose fields are hidden.
+func (g *goWriter) writeWellKnown(v *Value, s *Shape) (string, bool) {
 	// A time is written by its seconds in its zone, and an address by its text. A list with room
 	// behind is appended to a slice with that capacity.
 	switch {

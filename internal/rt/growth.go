@@ -75,7 +75,7 @@ func (p *replayer[A, R]) grow() error {
 			if len(group) == 0 || p.late() {
 				return nil
 			}
-			out := g.along(way, group)
+			out := g.stretch(way, group)
 			if out != nil && (p.out.Growth == nil || out.Steep) {
 				p.out.Growth = out
 			}
@@ -95,8 +95,8 @@ const (
 	wayDistinct = "elements that all differ"
 )
 
-// along stretches one group of slots step by step.
-func (g *grower[A, R]) along(way string, group []int) *Growth {
+// stretch stretches one group of slots step by step.
+func (g *grower[A, R]) stretch(way string, group []int) *Growth {
 	var out Growth
 	// Start from the record with the longest sequences of the group.
 	base, length := g.longest(group)
@@ -293,7 +293,7 @@ func (g *grower[A, R]) time(record int) (want, got int64, ok bool) {
 		return 0, 0, false
 	}
 	runtime.GC()
-	want, got = g.least(record)
+	want, got = g.leastTime(record)
 	return want, got, true
 }
 
@@ -303,17 +303,17 @@ const (
 	timeEach = 6 * time.Millisecond
 )
 
-// least returns the least processor time of some calls of each version. The
+// leastTime returns the least processor time of some calls of each version. The
 // versions take turns: the first to need so much memory may find it ready, where
 // the next has to ask the system for more.
-func (g *grower[A, R]) least(record int) (want, got int64) {
+func (g *grower[A, R]) leastTime(record int) (want, got int64) {
 	least := [2]int64{math.MaxInt64, math.MaxInt64}
 	begin := ProcessCPU()
 	for round := range maxTimed {
 		// Turns change places each round, for the same reason.
 		for k := range 2 {
 			side := (round + k) & 1
-			least[side] = min(least[side], g.once(side, record))
+			least[side] = min(least[side], g.timeCall(side, record))
 		}
 		// Once is not enough: the first round warms the caches.
 		if round > 0 && ProcessCPU()-begin > timeEach {
@@ -323,8 +323,8 @@ func (g *grower[A, R]) least(record int) (want, got int64) {
 	return max(least[0], 1), max(least[1], 1)
 }
 
-// once returns the processor time of one call.
-func (g *grower[A, R]) once(side, record int) int64 {
+// timeCall returns the processor time of one call.
+func (g *grower[A, R]) timeCall(side, record int) int64 {
 	c := g.s.check
 	v := 0
 	if side == 1 {

@@ -25,8 +25,8 @@ func (v *Value) appendJSON(b []byte) []byte {
 	if v.Back != nil {
 		return v.sharedJSON(b)
 	}
-	// What JSON has is written as such. The rest keeps what a reader needs to make it again: the
-	// capacity, the dynamic type, or the name of a variable.
+	// Kinds that JSON has are written as such. The rest keeps what a reader needs to make it again:
+	// the capacity, the dynamic type, or the name of a variable.
 	switch v.Kind {
 	case KindNil:
 		return append(b, "null"...)
@@ -175,8 +175,8 @@ func floatJSON(b []byte, k Kind, bits uint64) []byte {
 
 func ints(list []int) string { return strings.ReplaceAll(fmt.Sprint(list), " ", ",") }
 
-// errorJSON tells what an error wraps from the fields that it shows: they are a
-// struct behind the errors.
+// errorJSON separates what an error wraps from the fields that it shows: they are a struct behind
+// the errors.
 func (v *Value) errorJSON(b []byte) []byte {
 	b = fmt.Appendf(b, `{"$error":%s,"text":%s,"wraps":`, quote(v.Str), quote(v.Text))
 	wraps := v.Elems

@@ -86,7 +86,7 @@ func (t *timer[A, R]) starts() bool {
 		for v := range t.run1 {
 			start := time.Now()
 			for i := 0; i < len(calls) && time.Since(start) < t.budget/100; i++ {
-				t.once(v, calls[i:i+1])
+				t.timePass(v, calls[i:i+1])
 			}
 		}
 		if newGoroutine()-before <= 1 {

@@ -100,7 +100,7 @@ func (p *replayer[A, R]) afterResults(i int) *Diff {
 	c.run(0, i, &p.records[i])
 	s := scribbler{}
 	c.run(1, i, &p.records[i])
-	s.over(reflect.ValueOf(&c.r[1]).Elem())
+	s.walkFrom(reflect.ValueOf(&c.r[1]).Elem())
 	c.run(1, i, &p.records[i])
 	d := c.diff(i, &p.records[i], "alias", CheckResult)
 	s.undo()
@@ -117,7 +117,7 @@ func (p *replayer[A, R]) writtenResults(side, i int) bool {
 		return false
 	}
 	s := scribbler{}
-	s.over(reflect.ValueOf(&c.r[side]).Elem())
+	s.walkFrom(reflect.ValueOf(&c.r[side]).Elem())
 	// The call below is the only one that may see what was written.
 	defer s.undo()
 	c.run(side, i, &p.records[i])
@@ -135,7 +135,7 @@ func (p *replayer[A, R]) afterArgs(i int) *Diff {
 	c.run(0, i, &p.records[i])
 	c.run(1, i, &p.records[i])
 	s := scribbler{}
-	s.over(reflect.ValueOf(&c.a[1]).Elem())
+	s.walkFrom(reflect.ValueOf(&c.a[1]).Elem())
 	d := c.diff(i, &p.records[i], "alias", CheckArgs)
 	s.undo()
 	return d
@@ -150,7 +150,7 @@ func (p *replayer[A, R]) writtenArgs(side, i int) bool {
 	}
 	before = bytes.Clone(before)
 	s := scribbler{}
-	s.over(reflect.ValueOf(&c.a[side]).Elem())
+	s.walkFrom(reflect.ValueOf(&c.a[side]).Elem())
 	defer s.undo()
 	after, err := Snapshot(nil, &c.r[side])
 	return err != nil || !bytes.Equal(before, after)
@@ -171,8 +171,8 @@ func (s *scribbler) undo() {
 	}
 }
 
-// over walks from a value whose own memory is left alone.
-func (s *scribbler) over(v reflect.Value) {
+// walkFrom walks from a value whose own memory is left alone.
+func (s *scribbler) walkFrom(v reflect.Value) {
 	if s.seen == nil {
 		s.seen = make(map[uintptr]bool)
 	}

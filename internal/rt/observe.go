@@ -78,7 +78,7 @@ func (h *Harness[A, R]) observe(q *Observe) (any, error) {
 				return nil, err
 			}
 		}
-		o.all(q)
+		o.observeAll(q)
 	}
 	if q.Mine {
 		o.mine()
@@ -175,9 +175,9 @@ func (o *observer[A, R]) refuse(i int, err error) {
 	}
 }
 
-// all observes each record as long as the time allows: first forwards, and then again backwards to
-// find outcomes that depend on what was called before.
-func (o *observer[A, R]) all(q *Observe) {
+// observeAll observes each record as long as the time allows: first forwards, and then again
+// backwards to find outcomes that depend on what was called before.
+func (o *observer[A, R]) observeAll(q *Observe) {
 	var digests []uint64
 	// The first outcomes. At least one record is observed, however long it takes.
 	for i := range o.args {
@@ -267,7 +267,7 @@ func (o *observer[A, R]) wavers(i int, budget time.Duration) (last uint64, waver
 	return first, false
 }
 
-// tie tells which of the unstable records have few outcomes.
+// tie marks the unstable records that have few outcomes.
 func (o *observer[A, R]) tie() {
 	for i, index := range o.index {
 		if !slices.Contains(o.out.Unstable, index) {

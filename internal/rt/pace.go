@@ -43,11 +43,11 @@ type limits struct {
 	cap      int64 // numbers above it are left out: the original is too slow for them
 	capLen   int   // the same for lengths
 	pace     pace
-	cut      bool // the phase ended before its end, or left out what is too dear
+	cut      bool // the phase ended before its end, or left out what is too expensive
 }
 
-// late reports whether the phase's time is over. Phases whose cases are dear ask before they make
-// one.
+// late reports whether the phase's time is over. Phases whose cases are expensive ask before they
+// make one.
 func (l *limits) late() bool { return ProcessCPU() > l.deadline }
 
 // affords reports whether the original is likely to return in time on a

@@ -94,8 +94,8 @@ func (x *exhauster) small() bool {
 	return true
 }
 
-// own lists telling values that share no memory with those of other fields.
-func (a *arguments) own(t reflect.Type, n int) []reflect.Value {
+// ownValues lists telling values that share no memory with those of other fields.
+func (a *arguments) ownValues(t reflect.Type, n int) []reflect.Value {
 	list := a.values(t, n, 0)
 	for i, v := range list {
 		src, dst := reflect.New(t), reflect.New(t)
@@ -109,7 +109,7 @@ func (a *arguments) own(t reflect.Type, n int) []reflect.Value {
 // fields gives each field each of its telling values, in every surrounding.
 func (x *exhauster) fields(yield func() bool) {
 	x.args.each(func(reflect.Type) bool { return true }, func(i int, t reflect.Type) bool {
-		for _, val := range x.args.own(t, 200) {
+		for _, val := range x.args.ownValues(t, 200) {
 			ok := x.args.everyBase(func() bool {
 				x.args.field(i).Set(val)
 				return !x.small() || yield()
@@ -132,7 +132,7 @@ func (x *exhauster) pairs(yield func() bool) {
 	per := int(math.Pow(200000, 1/float64(n)))
 	lists := make([][]reflect.Value, n)
 	for i := range n {
-		lists[i] = x.args.own(x.args.v.Type().Field(i).Type, min(max(per, 2), 60))
+		lists[i] = x.args.ownValues(x.args.v.Type().Field(i).Type, min(max(per, 2), 60))
 	}
 	// walk sets the parameters from i on to values whose places in their lists add up to sum.
 	var walk func(i, sum int) bool
@@ -165,7 +165,7 @@ func (x *exhauster) random(yield func() bool) {
 	rng := rand.New(rand.NewPCG(x.q.Seed, 7))
 	lists := make([][]reflect.Value, len(x.args.slots))
 	for i, s := range x.args.slots {
-		lists[i] = x.args.own(s.t, 100)
+		lists[i] = x.args.ownValues(s.t, 100)
 	}
 	for {
 		if x.late() { // cases that are left out do not ask

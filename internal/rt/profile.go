@@ -23,7 +23,7 @@ func (h *Harness[A, R]) profile(q *Time) (any, error) {
 	}
 	t.weigh()
 	t.calibrate()
-	t.cut(max(1, min(minWindows, minSequence/t.out.Calls, t.within(sequenceBytes)/t.out.Calls)))
+	t.cut(max(1, min(minWindows, minSequence/t.out.Calls, t.callsWithin(sequenceBytes)/t.out.Calls)))
 	var buf bytes.Buffer
 	// StartCPUProfile sets its own rate and keeps this one; its line on standard error goes
 	// nowhere

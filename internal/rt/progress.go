@@ -51,7 +51,7 @@ func openProgress(path string) error {
 const StallStatus = 97
 
 // watch ends the process when one input takes longer than the limit, in processor time: a loaded
-// machine does not turn a short call into a stall. Of a call that sleeps, wall time counts. The
+// machine does not turn a short call into a stall. Wall time counts for a call that sleeps. The
 // scheduler preempts loops, so that this goroutine gets its turn even on one processor.
 func watch(limit time.Duration) {
 	var last int64 = idle

@@ -192,14 +192,14 @@ func (p *replayer[A, R]) run() {
 			break
 		}
 		// The first difference ends the pass, and is made smaller.
-		if p.out.Diff = p.one(n, i, n%every == 0); p.out.Diff != nil {
+		if p.out.Diff = p.compareCall(n, i, n%every == 0); p.out.Diff != nil {
 			p.shrink()
 			break
 		}
 		p.out.Cases++
 	}
 	if p.out.Diff == nil {
-		p.again()
+		p.secondPass()
 	}
 	if p.out.Diff == nil {
 		p.out.Diff = p.reread(len(p.kept))
@@ -210,9 +210,9 @@ func (p *replayer[A, R]) run() {
 	p.out.Unstable, p.out.Opaque = p.check.unstable, p.check.opaque
 }
 
-// one compares a call. deep has the checks of state, of writes to arguments and of shared memory
-// follow.
-func (p *replayer[A, R]) one(n, i int, deep bool) *Diff {
+// compareCall compares a call. deep has the checks of state, of writes to arguments and of shared
+// memory follow.
+func (p *replayer[A, R]) compareCall(n, i int, deep bool) *Diff {
 	c, src := p.check, &p.records[i]
 	unstable := c.unstable
 	if d := c.compare(i, src); d != nil {
@@ -228,7 +228,7 @@ func (p *replayer[A, R]) one(n, i int, deep bool) *Diff {
 		return nil
 	}
 	p.out.Deep++
-	if d := p.twice(n, i); d != nil {
+	if d := p.callAgain(n, i); d != nil {
 		return d
 	}
 	if d := p.sealed(i); d != nil {
@@ -240,8 +240,8 @@ func (p *replayer[A, R]) one(n, i int, deep bool) *Diff {
 // hash hashes the outcome of the candidate's last call into 64 bits; 0 stands for what has no form.
 func (p *replayer[A, R]) hash() uint64 { return p.check.hash(1) }
 
-// twice calls the candidate with the same input again.
-func (p *replayer[A, R]) twice(n, i int) *Diff {
+// callAgain calls the candidate with the same input again.
+func (p *replayer[A, R]) callAgain(n, i int) *Diff {
 	p.check.run(1, i, &p.records[i])
 	return p.sameAsBefore(n, i, CheckAgain)
 }
@@ -262,8 +262,8 @@ func (p *replayer[A, R]) sameAsBefore(n, i int, how string) *Diff {
 	return c.diff(i, &p.records[i], "state", how)
 }
 
-// again makes the second pass, in another order.
-func (p *replayer[A, R]) again() {
+// secondPass makes the second pass, in another order.
+func (p *replayer[A, R]) secondPass() {
 	// The order is drawn from a seed, so that a difference can be shown again.
 	order := rand.New(rand.NewPCG(p.q.Seed, 1)).Perm(len(p.picks))
 	for done, n := range order {
@@ -325,13 +325,13 @@ func (p *replayer[A, R]) thread(t int) *Diff {
 		var zero R
 		c.r[1] = zero
 		c.copyTo(&c.a[1], &p.records[i])
-		c.p[1] = p.alone(&c.a[1], &c.r[1])
+		c.p[1] = p.callUnguarded(&c.a[1], &c.r[1])
 		if h := mine.hash(); p.hashes[n] != 0 && h != p.hashes[n] {
 			d := &Diff{
 				Case:  i,
 				Kind:  "race",
 				Check: "the same call from several goroutines at once",
-				Got:   c.told(1, "result"),
+				Got:   c.describe(1, "result"),
 			}
 			d.Args, _ = Encode(&p.records[i])
 			d.Call, d.Imports = spellBriefly(&p.records[i])
@@ -344,8 +344,8 @@ func (p *replayer[A, R]) thread(t int) *Diff {
 	return nil
 }
 
-// alone calls the candidate without the guard, which is for one goroutine.
-func (p *replayer[A, R]) alone(a *A, r *R) (t *thrown) {
+// callUnguarded calls the candidate without the guard, which is for one goroutine.
+func (p *replayer[A, R]) callUnguarded(a *A, r *R) (t *thrown) {
 	done := false
 	defer func() {
 		if !done {

@@ -98,7 +98,7 @@ func (h *Harness[A, R]) sift(q *Sift) (any, error) {
 	}
 	for i, r := range records {
 		var a A
-		// What cannot be read belongs to nobody's contract.
+		// An unreadable record satisfies no contract.
 		if Decode(r.Args, &a, h.Types) != nil {
 			continue
 		}

@@ -106,7 +106,7 @@ func (s *sealer) move(v reflect.Value) {
 		return
 	}
 	switch v.Kind() {
-	// What a pointer leads to becomes a copy in sealed memory.
+	// The value of a pointer becomes a copy in sealed memory.
 	case reflect.Pointer:
 		if !v.IsNil() && special(v.Type().Elem()) == nil {
 			one := reflect.SliceAt(v.Type().Elem(), v.UnsafePointer(), 1)
@@ -147,7 +147,7 @@ func (s *sealer) memory(live reflect.Value) unsafe.Pointer {
 		return q
 	}
 	s.moved[place] = nil // a cycle leads back to the original memory
-	// What the piece leads to moves first, so that the copy holds the new pointers.
+	// The memory that the piece leads to moves first, so that the copy holds the new pointers.
 	if leadsToMemory(elem) {
 		for i := range live.Len() {
 			s.move(live.Index(i))

@@ -39,6 +39,7 @@ func errorsOf[R any](r *R) []heldError {
 	return list
 }
 
+// findErrors lists the errors that a value holds, at most maxErrors, down to a depth.
 func findErrors(v reflect.Value, list *[]heldError, depth int) {
 	if depth == 0 || len(*list) >= maxErrors {
 		return

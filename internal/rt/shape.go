@@ -154,7 +154,8 @@ func (s *Shape) Zero() Value {
 		return Value{Kind: KindComplex128}
 	case k == reflect.String:
 		return Value{Kind: KindString}
-	// Arrays and structs are written with all their parts. What can be nil is nil, the zero Value.
+	// Arrays and structs are written with all their parts. A type that has nil is nil, the zero
+	// Value.
 	case k == reflect.Array:
 		v := Value{Kind: KindArray, Elems: make([]Value, s.Len)}
 		for i := range v.Elems {

@@ -103,11 +103,11 @@ func (x *exhauster) sizes(yield func() bool) {
 	z := sizer{x: x, yield: yield, spent: map[int][2]sizeCost{}}
 	for round, p := range patterns {
 		for _, n := range sizes {
-			if n <= p.most && !z.all(n, round, p) {
+			if n <= p.most && !z.fillAll(n, round, p) {
 				return
 			}
 		}
-		if round == 0 && !z.far(distances) {
+		if round == 0 && !z.repeatFar(distances) {
 			return
 		}
 	}
@@ -125,11 +125,11 @@ type sizeCost struct {
 	took time.Duration
 }
 
-// far repeats elements after each distance and nowhere else.
-func (z *sizer) far(distances []int) bool {
+// repeatFar repeats elements after each distance and nowhere else.
+func (z *sizer) repeatFar(distances []int) bool {
 	for _, d := range distances {
 		for _, more := range []int{1, 3} {
-			if !z.all(d+more, d, pattern{true, largestText, func(k, n int) int { return k % d }}) {
+			if !z.fillAll(d+more, d, pattern{true, largestText, func(k, n int) int { return k % d }}) {
 				return false
 			}
 		}
@@ -137,12 +137,12 @@ func (z *sizer) far(distances []int) bool {
 	return true
 }
 
-// all fills each sequence, and then all of them.
-func (z *sizer) all(n, round int, p pattern) bool {
+// fillAll fills each sequence, and then all of them.
+func (z *sizer) fillAll(n, round int, p pattern) bool {
 	x, ok, sequences := z.x, true, 0
 	x.args.each(isSequence, func(i int, t reflect.Type) bool {
 		sequences++
-		ok = z.one(i, n, func() {
+		ok = z.makeCase(i, n, func() {
 			x.args.base((n + round) % x.args.bases)
 			x.args.pattern(i, t, n, p)
 		})
@@ -151,7 +151,7 @@ func (z *sizer) all(n, round int, p pattern) bool {
 	if !ok || sequences < 2 {
 		return ok && sequences > 0
 	}
-	return z.one(-1, n, func() {
+	return z.makeCase(-1, n, func() {
 		x.args.base((n + round) % x.args.bases)
 		x.args.each(isSequence, func(i int, t reflect.Type) bool {
 			x.args.pattern(i, t, min(n, longestOf(t)), p)
@@ -160,8 +160,8 @@ func (z *sizer) all(n, round int, p pattern) bool {
 	})
 }
 
-// one makes a case unless it is too dear.
-func (z *sizer) one(slot, n int, fill func()) bool {
+// makeCase makes a case unless it is too expensive.
+func (z *sizer) makeCase(slot, n int, fill func()) bool {
 	// Long sequences are worth a look at the clock.
 	x := z.x
 	if n > 512 && x.late() {

@@ -123,10 +123,9 @@ var globals = struct {
 	common: map[string]bool{},
 }
 
-// RegisterGlobal names a pointer that keeps its identity in records: a
-// sentinel error or the address of a package variable. Of lists, maps and
-// structs it names the errors that they hold. Other values are left alone.
-// It must run before the first value is encoded.
+// RegisterGlobal names a pointer that keeps its identity in records: a sentinel error or the
+// address of a package variable. It names the errors that lists, maps and structs hold. Other
+// values are left alone. It must run before the first value is encoded.
 func RegisterGlobal(name string, v any) {
 	r := reflect.ValueOf(v)
 	if r.Kind() != reflect.Pointer {

@@ -362,8 +362,8 @@ func (w *speller) copied(v reflect.Value, depth int) string {
 // people, since it alone has both versions' values and sees where they differ.
 const maxShown = 1 << 16
 
-// shown renders a struct of results or arguments for people.
-func shown[T any](t *T) string {
+// render renders a struct of results or arguments for people.
+func render[T any](t *T) string {
 	exprs := tell(t)
 	for i, e := range exprs {
 		exprs[i] = cutTo(e, maxShown)

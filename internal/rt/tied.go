@@ -71,8 +71,8 @@ func (x *exhauster) tie() bool {
 	return changed && x.small()
 }
 
-// twice yields a case as it is, and again with its numbers tied.
-func (x *exhauster) twice(yield func() bool) func() bool {
+// alsoTied yields a case as it is, and again with its numbers tied.
+func (x *exhauster) alsoTied(yield func() bool) func() bool {
 	if len(x.args.tied) == 0 {
 		return yield
 	}

@@ -147,7 +147,7 @@ func (h *Harness[A, R]) time(q *Time) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		// The first set is the one that decides. Of the others some may be empty.
+		// The first set is the one that decides. The others may be empty.
 		if len(t.records) == 0 {
 			if i == 0 {
 				return nil, fmt.Errorf("time: %s holds no record that can be timed", set.Records)
@@ -357,9 +357,9 @@ func (t *timer[A, R]) slice(v, w int) (wall, cpu int64) {
 	})
 }
 
-// clocked times f and the goroutines that it leaves behind by both clocks; cpu
-// is -1 where there is no clock of processor time. The cheap wall clock is read
-// inside the dear one, so that it sees f alone.
+// clocked times f and the goroutines that it leaves behind by both clocks; cpu is -1 where there is
+// no clock of processor time. The cheap wall clock is read inside the expensive one, so that it
+// sees f alone.
 func (t *timer[A, R]) clocked(f func()) (wall, cpu int64) {
 	c := cpuClock(t.clock)
 	s := time.Now()

@@ -25,8 +25,8 @@ func (x *exhauster) twins(yield func() bool) {
 	}
 }
 
-// both puts two texts into place, in the surroundings of a record.
-func (x *exhauster) both(i, k, base int, a, b []byte, yield func() bool) bool {
+// putBoth puts two texts into place, in the surroundings of a record.
+func (x *exhauster) putBoth(i, k, base int, a, b []byte, yield func() bool) bool {
 	x.args.base(base % x.args.bases)
 	setText(x.args.field(i), a)
 	setText(x.args.field(k), b)
@@ -48,7 +48,7 @@ func (x *exhauster) twinBytes(i, k int, yield func() bool) bool {
 				a[at[1]] = byte(c)
 				b := slices.Clone(a)
 				b[at[1]] ^= flip
-				if !x.both(i, k, c+n, a, b, yield) {
+				if !x.putBoth(i, k, c+n, a, b, yield) {
 					return false
 				}
 			}
@@ -74,7 +74,7 @@ func (x *exhauster) twinRunes(i, k int, yield func() bool) bool {
 				if context == 1 {
 					a, b = slices.Concat([]byte("ab"), a, []byte("c")), slices.Concat([]byte("ab"), b, []byte("c"))
 				}
-				if !x.both(i, k, int(r), a, b, yield) {
+				if !x.putBoth(i, k, int(r), a, b, yield) {
 					return false
 				}
 			}
@@ -136,7 +136,7 @@ func (x *exhauster) farTwins(i, k int, yield func() bool) bool {
 					x.cut = true
 					return false
 				}
-				if !x.both(i, k, at, a, b, yield) {
+				if !x.putBoth(i, k, at, a, b, yield) {
 					return false
 				}
 			}

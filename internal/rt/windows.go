@@ -15,7 +15,7 @@ func (t *timer[A, R]) calibrate() error {
 		return err
 	}
 	if t.out.Calls = t.q.Calls; t.out.Calls == 0 {
-		t.out.Calls = min(t.calls(), maxWindow, t.within(windowBytes))
+		t.out.Calls = min(t.calls(), maxWindow, t.callsWithin(windowBytes))
 	}
 	t.out.Passes = make([]int, len(t.run1))
 	for v, c := range t.cost {
@@ -72,10 +72,10 @@ func (t *timer[A, R]) passes(one float64) int {
 // average over different inputs, of which one may take most of the time.
 func (t *timer[A, R]) probe() []A {
 	const different = 64
-	all := t.sequence(min(1024, t.within(windowBytes)))
+	all := t.sequence(min(1024, t.callsWithin(windowBytes)))
 	spent := int64(0)
 	for n := 1; n < len(all); n *= 4 {
-		took := t.once(0, all[:n])
+		took := t.timePass(0, all[:n])
 		spent += took
 		if took > 2*t.sliceNanos() && (n >= different || spent > int64(t.budget)/4) {
 			return all[:n]
@@ -88,17 +88,17 @@ func (t *timer[A, R]) probe() []A {
 // count. Slow calls are tried less often.
 func (t *timer[A, R]) fastest(v int, calls []A) int64 {
 	share := int64(t.budget) / int64(10*len(t.run1))
-	best := t.once(v, calls)
+	best := t.timePass(v, calls)
 	for i, spent := 1, best; i < 7 && (i < 2 || spent < share) && spent < int64(t.budget); i++ {
-		took := t.once(v, calls)
+		took := t.timePass(v, calls)
 		spent += took
 		best = min(best, took)
 	}
 	return best
 }
 
-// once times one pass over fresh copies of the calls.
-func (t *timer[A, R]) once(v int, calls []A) int64 {
+// timePass times one pass over fresh copies of the calls.
+func (t *timer[A, R]) timePass(v int, calls []A) int64 {
 	if t.q.Mutates {
 		t.room(t.footprint * float64(len(calls)))
 		calls = clones(calls)
@@ -140,7 +140,7 @@ func (t *timer[A, R]) plan() int {
 	// recursion to different depths). Then each gets a window of its own, if that
 	// can be paid with a part of the overdraft.
 	affordable := float64(least)*round <= float64(max(t.budget*3/2, slowAtLeast)) &&
-		len(t.records) <= t.within(sequenceBytes)
+		len(t.records) <= t.callsWithin(sequenceBytes)
 	if t.out.Calls == 1 && affordable {
 		t.least = least
 		return len(t.records)
@@ -149,7 +149,7 @@ func (t *timer[A, R]) plan() int {
 	if t.out.Calls == 1 {
 		most = int(rounds) / fewVisits
 	}
-	return max(1, min(want, most, t.within(sequenceBytes)/t.out.Calls))
+	return max(1, min(want, most, t.callsWithin(sequenceBytes)/t.out.Calls))
 }
 
 // weigh estimates the bytes that the arguments of a call take, from a sample.
@@ -168,8 +168,8 @@ func (t *timer[A, R]) weigh() {
 	t.footprint = float64(after.TotalAlloc-before.TotalAlloc) / float64(len(calls))
 }
 
-// within returns the number of calls whose arguments have together at most limit bytes.
-func (t *timer[A, R]) within(limit float64) int {
+// callsWithin returns the number of calls whose arguments have together at most limit bytes.
+func (t *timer[A, R]) callsWithin(limit float64) int {
 	return max(1, int(limit/max(t.footprint, 1)))
 }
 

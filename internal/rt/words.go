@@ -164,8 +164,7 @@ func (a *arguments) text(old reflect.Value, n, way int, rng *rand.Rand) []byte {
 		was = old.Bytes()
 	}
 	three := rng.IntN(len(a.letters))
-	// Append letters or pieces until there are enough bytes. What the last one has too many is cut
-	// off.
+	// Append letters or pieces until there are enough bytes. The last one is cut to fit.
 	for len(b) < n {
 		switch {
 		case way == 0:

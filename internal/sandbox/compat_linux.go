@@ -66,7 +66,7 @@ func (s *Sandbox) Runs(goarch string) bool {
 	return goarch == runtime.GOARCH || goarch == "386" && runtime.GOARCH == "amd64" && runtime.GOOS == "linux"
 }
 
-// checkMachine says why a command for another architecture cannot run.
+// checkMachine returns an error if a command for another architecture cannot run.
 func (c *Command) checkMachine() error {
 	switch {
 	case c.Machine == "" || c.Machine == runtime.GOARCH:

@@ -10,7 +10,7 @@ import (
 // Runs reports whether programs for another architecture can run as they are.
 func (s *Sandbox) Runs(goarch string) bool { return goarch == runtime.GOARCH }
 
-// checkMachine says why a command for another architecture cannot run.
+// checkMachine returns an error if a command for another architecture cannot run.
 func (c *Command) checkMachine() error {
 	if c.Machine == "" || c.Machine == runtime.GOARCH {
 		return nil

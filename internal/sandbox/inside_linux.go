@@ -27,15 +27,15 @@ func init() {
 		return
 	}
 	runtime.LockOSThread() // credentials, affinity and filters are set for this thread, which then becomes the program
-	err := inside()
+	err := followOrders()
 	fault := os.NewFile(faultFD, "fault")
 	fmt.Fprintln(fault, err)
 	os.Exit(126)
 }
 
-// inside reads the orders and carries them out. It returns only to report a
+// followOrders reads the orders and carries them out. It returns only to report a
 // failure.
-func inside() error {
+func followOrders() error {
 	syscall.CloseOnExec(ordersFD)
 	syscall.CloseOnExec(faultFD)
 	var o orders

@@ -73,6 +73,7 @@ func (s *Sandbox) Run(ctx context.Context, c Command) (Result, error) {
 	return s.launch(ctx, o, c.Stdin)
 }
 
+// orders returns a command as orders for the process inside the sandbox.
 func (s *Sandbox) orders(c *Command) (*orders, error) {
 	if err := c.checkMachine(); err != nil {
 		return nil, err
@@ -349,6 +350,7 @@ func (p *process) fault() string {
 	return strings.TrimSpace(string(text))
 }
 
+// result describes the ended process. cause is the limit that struck, if one did.
 func (p *process) result(o *orders, end departed, cause error) Result {
 	u, ws := &end.Usage, end.Status
 	r := Result{

@@ -65,6 +65,7 @@ type viewer struct {
 	shown map[string]bool // directories by their place in the new root
 }
 
+// openViews opens all that the sandbox shows. Devices and readable paths may be missing.
 func openViews(o *orders) ([]view, error) {
 	vs := viewer{shown: map[string]bool{}}
 	for _, dev := range []string{"/dev/null", "/dev/zero", "/dev/random", "/dev/urandom"} {
@@ -126,6 +127,8 @@ func (vs *viewer) addBoth(p string, write bool) error {
 	return nil
 }
 
+// openView clones the mount of a path, without set-uid programs and devices, read-only unless
+// write.
 func openView(host, at string, write bool) (view, error) {
 	fd, err := unix.OpenTree(unix.AT_FDCWD, host, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
 	if err != nil {

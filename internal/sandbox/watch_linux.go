@@ -41,10 +41,11 @@ func (o *orders) watch(k kernel, pid int, stop context.CancelCauseFunc) (end fun
 				return
 			case <-tick.C:
 			}
-			if o.Limits.File > 0 && usage(dirs)-begin > o.Limits.File || unseen && hidden(below(pid)) > o.Limits.File {
+			if o.Limits.File > 0 && usage(dirs)-begin > o.Limits.File ||
+				unseen && namelessBytes(withDescendants(pid)) > o.Limits.File {
 				stop(errDisk)
 			}
-			if tasks && threads(below(pid)) > o.Limits.Procs {
+			if tasks && threads(withDescendants(pid)) > o.Limits.Procs {
 				stop(errTasks)
 			}
 		}
@@ -89,8 +90,8 @@ func usage(dirs []string) (sum int64) {
 // A proc is a running process.
 type proc struct{ pid, parent, threads int }
 
-// below lists a process and all its descendants.
-func below(top int) (list []proc) {
+// withDescendants lists a process and all its descendants.
+func withDescendants(top int) (list []proc) {
 	children := map[int][]proc{}
 	dirs, _ := os.ReadDir("/proc")
 	for _, d := range dirs {
@@ -128,8 +129,8 @@ func threads(list []proc) (sum int) {
 	return sum
 }
 
-// hidden returns the room that open files without a name take.
-func hidden(list []proc) (sum int64) {
+// namelessBytes returns the room that open files without a name take.
+func namelessBytes(list []proc) (sum int64) {
 	type inode struct{ dev, ino uint64 }
 	seen := map[inode]bool{}
 	for _, p := range list {

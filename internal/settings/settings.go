@@ -126,7 +126,7 @@ func Parse(file string, data []byte, name string) (*Service, string, error) {
 	}
 	// Decode it. A key that is not known is an error.
 	s := &Service{}
-	if err := known(file, &node); err != nil {
+	if err := refuseUnknown(file, &node); err != nil {
 		return nil, "", err
 	}
 	if err := node.Decode(s); err != nil {
@@ -149,20 +149,20 @@ var rolloutFields = []string{"prometheus", "alerts", "rules", "guardrails", "fro
 
 var watchFields = []string{"prometheus", "from", "budget", "cores", "saturated"}
 
-// known refuses unknown fields, which are slips.
-func known(file string, node *yaml.Node) error {
+// refuseUnknown refuses unknown fields, which are slips.
+func refuseUnknown(file string, node *yaml.Node) error {
 	if node.Kind != yaml.MappingNode {
 		return &beagle.UsageError{What: fmt.Sprintf("%s:%d: a service is a table of fields", file, node.Line),
 			Remedy: "write price: aws/c7g, and so on"}
 	}
-	if err := only(file, node, "a service", fields); err != nil {
+	if err := refuseOthers(file, node, "a service", fields); err != nil {
 		return err
 	}
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		parts := map[string][]string{"campaign": campaignFields, "rollout": rolloutFields,
 			"watch": watchFields}
 		if names := parts[node.Content[i].Value]; names != nil && node.Content[i+1].Kind == yaml.MappingNode {
-			if err := only(file, node.Content[i+1], "a "+node.Content[i].Value, names); err != nil {
+			if err := refuseOthers(file, node.Content[i+1], "a "+node.Content[i].Value, names); err != nil {
 				return err
 			}
 		}
@@ -170,8 +170,8 @@ func known(file string, node *yaml.Node) error {
 	return nil
 }
 
-// only refuses fields of a table that are not among names.
-func only(file string, node *yaml.Node, what string, names []string) error {
+// refuseOthers refuses fields of a table that are not among names.
+func refuseOthers(file string, node *yaml.Node, what string, names []string) error {
 	for i := 0; i < len(node.Content); i += 2 {
 		if key := node.Content[i]; !slices.Contains(names, key.Value) {
 			return &beagle.UsageError{
@@ -183,6 +183,7 @@ func only(file string, node *yaml.Node, what string, names []string) error {
 	return nil
 }
 
+// check returns a *beagle.UsageError with the line of a field whose value makes no sense.
 func (s *Service) check(file string, node *yaml.Node) error {
 	// An error names the line of the field.
 	bad := func(field, what, remedy string) error {

@@ -24,13 +24,13 @@ func Mix(whole Shape, parts []Shape, start []float64) []float64 {
 		for name, v := range whole.Parts {
 			mixed := 0.0
 			for i := range parts {
-				mixed += w[i] * at(parts[i], sums[i], name)
+				mixed += w[i] * shareAt(parts[i], sums[i], name)
 			}
 			if mixed <= 0 {
 				continue // no part has it
 			}
 			for i := range parts {
-				next[i] += v / total * w[i] * at(parts[i], sums[i], name) / mixed
+				next[i] += v / total * w[i] * shareAt(parts[i], sums[i], name) / mixed
 			}
 		}
 		next = normal(next)
@@ -45,9 +45,9 @@ func Mix(whole Shape, parts []Shape, start []float64) []float64 {
 	return w
 }
 
-// at returns the share of a name. A little is left to names that a part does not have: few samples
-// show no more than that it is small.
-func at(s Shape, sum float64, name string) float64 {
+// shareAt returns the share of a name. A little is left to names that a part does not have: few
+// samples show no more than that it is small.
+func shareAt(s Shape, sum float64, name string) float64 {
 	if sum <= 0 {
 		return 0
 	}

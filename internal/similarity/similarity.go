@@ -32,7 +32,7 @@ const (
 	sureFor = 2.0 // standard errors from which on a part differs clearly
 )
 
-// Compare says how alike two shapes are. Shapes without time or samples are unlike in nothing
+// Compare returns how alike two shapes are. Shapes without time or samples are unlike in nothing
 // that could be seen: the interval is then 0 to 1.
 func Compare(production, benchmark Shape) beagle.Similarity {
 	p, q, names := shares(production, benchmark)
@@ -47,12 +47,12 @@ func Compare(production, benchmark Shape) beagle.Similarity {
 	out.Plain = tidy(1 - seen)
 	line := walk(p, q, production.Samples, benchmark.Samples)
 	out.Noise = tidy(1 - line[0].mean)
-	out.Chance = tidy(1 - line.where(line[0].high, func(a point) float64 { return a.mean }))
-	out.Estimate = tidy(1 - line.where(seen, func(a point) float64 { return a.mean }))
-	out.High = tidy(1 - line.where(seen, func(a point) float64 { return a.high }))
+	out.Chance = tidy(1 - line.distanceAt(line[0].high, func(a point) float64 { return a.mean }))
+	out.Estimate = tidy(1 - line.distanceAt(seen, func(a point) float64 { return a.mean }))
+	out.High = tidy(1 - line.distanceAt(seen, func(a point) float64 { return a.high }))
 	// A distance below what chance makes is luck. It must not make the interval narrow.
 	usual := max(seen, line[0].median)
-	out.Low = tidy(1 - line.where(usual, func(a point) float64 { return a.low }))
+	out.Low = tidy(1 - line.distanceAt(usual, func(a point) float64 { return a.low }))
 	return out
 }
 
@@ -114,7 +114,7 @@ func walk(p, q []float64, n, m float64) line {
 	p, q = spread(both, p, q, chance(r, both, n, m))
 	seen := make([]float64, draws)
 	for k := 0; float64(k) <= beyond*steps; k++ {
-		a, b := apart(both, p, float64(k)/steps), apart(both, q, float64(k)/steps)
+		a, b := interpolate(both, p, float64(k)/steps), interpolate(both, q, float64(k)/steps)
 		sum := 0.0
 		for i := range seen {
 			seen[i] = distance(draw(r, a, n), draw(r, b, m))
@@ -153,7 +153,7 @@ func spread(both, p, q []float64, least float64) (a, b []float64) {
 	case seen >= least:
 		return p, q
 	case seen > least/100:
-		return apart(both, p, least/seen), apart(both, q, least/seen)
+		return interpolate(both, p, least/seen), interpolate(both, q, least/seen)
 	}
 	// Any direction will do: from the largest part to all others, by their size.
 	top := slices.Index(both, slices.Max(both))
@@ -186,7 +186,7 @@ func Enough(production, benchmark Shape, needed float64) float64 {
 	}
 	shows := func(n float64) bool {
 		l := walk(both, both, n, n)
-		return 1-l.where(l[0].median, func(a point) float64 { return a.low }) >= needed
+		return 1-l.distanceAt(l[0].median, func(a point) float64 { return a.low }) >= needed
 	}
 	const most = 10_000_000
 	n = 100
@@ -206,8 +206,8 @@ func Enough(production, benchmark Shape, needed float64) float64 {
 	return math.Round(high)
 }
 
-// where returns the true distance at which a figure of the profiles reaches a value.
-func (l line) where(value float64, figure func(point) float64) float64 {
+// distanceAt returns the true distance at which a figure of the profiles reaches a value.
+func (l line) distanceAt(value float64, figure func(point) float64) float64 {
 	for k, at := range l {
 		if figure(at) < value {
 			continue
@@ -225,8 +225,8 @@ func (l line) where(value float64, figure func(point) float64) float64 {
 	return l[len(l)-1].truth
 }
 
-// apart returns the shape at c times the way from one shape to another.
-func apart(from, to []float64, c float64) []float64 {
+// interpolate returns the shape at c times the way from one shape to another.
+func interpolate(from, to []float64, c float64) []float64 {
 	out := make([]float64, len(from))
 	sum := 0.0
 	for i := range from {

@@ -112,7 +112,7 @@ func (cl *Callers) sitesIn(f *ast.File, info *types.Info) []*callSite {
 		}
 		path = append(path, n)
 		if c, ok := n.(*ast.CallExpr); ok {
-			if s := cl.siteOf(c, info); s != nil && !cl.within(path) {
+			if s := cl.siteOf(c, info); s != nil && !cl.throughTarget(path) {
 				// The path goes on changing, so the site gets its own.
 				s.path = slices.Clone(path)
 				out = append(out, s)
@@ -123,8 +123,8 @@ func (cl *Callers) sitesIn(f *ast.File, info *types.Info) []*callSite {
 	return out
 }
 
-// within reports whether a path leads through the target's own declaration.
-func (cl *Callers) within(path []ast.Node) bool {
+// throughTarget reports whether a path leads through the target's own declaration.
+func (cl *Callers) throughTarget(path []ast.Node) bool {
 	for _, n := range path {
 		if d, ok := n.(*ast.FuncDecl); ok {
 			name := d.Name.Name

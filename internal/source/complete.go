@@ -19,7 +19,7 @@ func (r *Reader) Complete(src string) string {
 	if r.scope.group != nil {
 		src = r.completeGroup(src, own)
 	}
-	// What is appended may miss something in turn.
+	// An appended declaration may miss another in turn.
 	for {
 		f, err := parser.ParseFile(token.NewFileSet(), candidateName, src, 0) // resolves names within the file
 		if err != nil {

@@ -32,7 +32,7 @@ func (u *Unit) describe(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// What is measured is an instance, even of a generic function.
+	// An instance is measured, even of a generic function.
 	u.Target.Signature = text
 	if u.Sig, err = u.instantiate(ctx, fn); err != nil {
 		return err

@@ -18,7 +18,7 @@ func (c *Conditions) Grammar(most func(param int) int) []*Predicate {
 		all = append(all, c.fieldsOf(o)...)
 	}
 	for _, o := range all {
-		g.one(o, most(o.param))
+		g.listConditions(o, most(o.param))
 	}
 	// A relation has a direction, so each pair comes twice.
 	for i, a := range all {
@@ -76,9 +76,9 @@ func (g *grammar) add(format string, args ...any) {
 	}
 }
 
-// one lists conditions on one operand, by what its type allows to ask. most is the greatest length
-// that occurs.
-func (g *grammar) one(o operand, most int) {
+// listConditions lists conditions on one operand, by what its type allows to ask. most is the
+// greatest length that occurs.
+func (g *grammar) listConditions(o operand, most int) {
 	// By the kind of value: texts have lengths and forms, numbers have bounds, and references may
 	// be nil.
 	switch t := o.typ.Underlying().(type) {

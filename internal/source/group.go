@@ -467,7 +467,7 @@ func (u *Unit) describeGroup() (err error) {
 	return nil
 }
 
-// SourceLine says which line of the original's candidate file a line of the user's files stands
+// SourceLine returns which line of the original's candidate file a line of the user's files stands
 // for, and 0 for a line of other code. Lines are known within functions.
 func (sc *Scope) SourceLine() func(function, file string, line int) int {
 	type place struct {

@@ -235,7 +235,7 @@ func (c *Conditions) demandedOf(t term, recorded []string) (out []string, err er
 	return out, nil
 }
 
-// noRecords says what to do where a condition cannot count.
+// noRecords returns what to do where a condition cannot count.
 const noRecords = "leave it out: versions are compared on the calls that the package's tests make, whatever they " +
 	"are; or name one function as the target"
 

@@ -48,14 +48,14 @@ func (n *fileImports) use(path, want string) string {
 		return name
 	}
 	name := want
-	for i := 2; n.taken(name); i++ {
+	for i := 2; n.isTaken(name); i++ {
 		name = want + strconv.Itoa(i)
 	}
 	n.names[path], n.added[path] = name, name
 	return name
 }
 
-func (n *fileImports) taken(name string) bool {
+func (n *fileImports) isTaken(name string) bool {
 	for _, other := range n.names {
 		if other == name {
 			return true

@@ -38,7 +38,7 @@ func (sc *Scope) layout(name string) error {
 			fmt.Sprintf("name functions that work on it: '%s.{FuncA,FuncB}'", sc.of.PkgPath))
 	}
 	// Code of other platforms can't be checked, and may use the fields.
-	if file := sc.pkg.elsewhere(name); file != "" {
+	if file := sc.pkg.excludedFile(name); file != "" {
 		return sc.refuseGroup(fmt.Sprintf("%s uses %s, and the build tags exclude that file: no version can be "+
 			"checked with it", file, name), "name functions that files of other platforms do not use")
 	}
@@ -52,9 +52,9 @@ func (sc *Scope) layout(name string) error {
 	return nil
 }
 
-// elsewhere returns a file of the package that names a type and that this build leaves out, tests
-// aside.
-func (pkg *Package) elsewhere(name string) string {
+// excludedFile returns a file of the package that names a type and that this build leaves out,
+// tests aside.
+func (pkg *Package) excludedFile(name string) string {
 	files, _ := filepath.Glob(filepath.Join(pkg.Dir, "*.go"))
 	for _, path := range files {
 		// Files of this build have been looked at by the type checker.
@@ -110,7 +110,7 @@ func (pkg *Package) laidOpen(t *types.TypeName) (at token.Pos, why string) {
 					report(n.Pos(), "has it as the key of a map")
 				}
 			case *ast.CallExpr:
-				pkg.shown(n, t, report)
+				pkg.reportConversion(n, t, report)
 			}
 			return why == ""
 		})
@@ -118,8 +118,8 @@ func (pkg *Package) laidOpen(t *types.TypeName) (at token.Pos, why string) {
 	return at, why
 }
 
-// shown reports a call that converts a value or takes it apart.
-func (pkg *Package) shown(call *ast.CallExpr, t *types.TypeName, report func(token.Pos, string, ...any)) {
+// reportConversion reports a call that converts a value or takes it apart.
+func (pkg *Package) reportConversion(call *ast.CallExpr, t *types.TypeName, report func(token.Pos, string, ...any)) {
 	// A conversion to or from another struct type needs equal fields.
 	if tv := pkg.info.Types[call.Fun]; tv.IsType() && len(call.Args) == 1 {
 		if from := pkg.info.TypeOf(call.Args[0]); converts(tv.Type, from, t) {
@@ -213,7 +213,7 @@ func holdsValue(in types.Type, t *types.TypeName, behind bool) bool {
 					return true
 				}
 			}
-		// What lies behind a reference is apart from the value.
+		// Memory behind a reference is apart from the value.
 		case *types.Pointer:
 			return behind && holds(x.Elem())
 		case *types.Slice:

@@ -237,7 +237,7 @@ func (r *Reader) checkImport(f *File, s *ast.ImportSpec) *Problem {
 		return f.problem("scope", s.Pos(), "dot import of %s, which the original does not have", path)
 	case path == "unsafe" || r.pkg.MayImport(path):
 		return nil
-	// Of the library everything that is not internal may be used.
+	// A candidate may use the whole standard library except internal packages.
 	case isStd(path) && !strings.HasPrefix(path, "internal/") && !strings.Contains(path, "/internal/"):
 		if _, err := r.pkg.exports.Import(path); err == nil {
 			return nil

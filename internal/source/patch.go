@@ -108,7 +108,7 @@ type matching struct {
 	fresh      []*piece            // new declarations, for the target's file
 }
 
-// match finds the original of each declaration of a candidate. What has none is new.
+// match finds the original of each declaration of a candidate. A declaration without one is new.
 func (w *Writer) match(f *File) *matching {
 	file := &srcFile{path: candidateName, text: f.Src, tok: f.Fset.File(f.AST.FileStart), ast: f.AST}
 	m := &matching{writer: w, file: file, stand: map[*piece][]*piece{}}
@@ -341,7 +341,7 @@ func removal(text string, start, end int) syntax.Edit {
 		start--
 	}
 	end = skipLine(text, end)
-	// Of two blank lines around, one stays.
+	// One of two blank lines around it stays.
 	blankBefore := start == 0 || strings.HasSuffix(strings.ReplaceAll(text[:start], "\r", ""), "\n\n")
 	if after := skipLine(text, end); blankBefore && after > end && strings.TrimSpace(text[end:after]) == "" {
 		end = after

@@ -50,14 +50,14 @@ func (v *prover) holds(e ast.Expr) bool {
 			return v.holds(x.X) || v.holds(x.Y)
 		case token.LSS, token.LEQ, token.GTR, token.GEQ, token.EQL, token.NEQ:
 			// By bounds if possible, and else by what a branch said in the same words.
-			return v.compared(x.X, x.Op, x.Y) || v.known(e)
+			return v.compared(x.X, x.Op, x.Y) || v.isFact(e)
 		}
 	case *ast.CallExpr:
 		if b, ok := v.constantCall(x); ok {
 			return b
 		}
 	}
-	return v.known(e)
+	return v.isFact(e)
 }
 
 // compared decides a comparison by intervals, by facts about the very two operands, or as a
@@ -254,7 +254,7 @@ func (v *prover) typed(e ast.Expr) span {
 	if !ok || b.Info()&types.IsInteger == 0 || b.Info()&types.IsUntyped != 0 {
 		return anything
 	}
-	// Of a type with 64 bits, one end is as far as the bound can say.
+	// Spans hold 63 bits, so one end of a 64-bit type is their limit.
 	bits := wordSize(t)
 	switch {
 	case b.Info()&types.IsUnsigned != 0 && bits < 64:
@@ -386,7 +386,7 @@ func (v *prover) notNil(e ast.Expr) bool {
 func (v *prover) present(e ast.Expr) bool {
 	switch x := ast.Unparen(e).(type) {
 	case *ast.CompositeLit, *ast.FuncLit:
-		// What is made here is there; a text becomes a list that is not nil, even when empty.
+		// A literal is never nil, and neither is a list made of a text, even an empty one.
 		return true
 	case *ast.UnaryExpr:
 		return x.Op == token.AND

@@ -156,8 +156,8 @@ func (r *requiring) find(ctx context.Context, dir string) error {
 // A cachedModule is the go command's account of a module.
 type cachedModule struct{ Version, GoMod, Sum, GoModSum, Error string }
 
-// cached looks a module up in the module cache, which is a proxy of files, too. What lies there was
-// verified when it was downloaded, so no database of checksums is asked again.
+// cached looks a module up in the module cache, which is a proxy of files, too. The go command
+// verified the cached modules when it downloaded them, so it asks no database of checksums again.
 func (r *requiring) cached(ctx context.Context, dir, query string) (*cachedModule, error) {
 	// Without a go.mod around, the user's requirements play no part.
 	empty := filepath.Join(dir, "empty")

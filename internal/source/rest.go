@@ -10,8 +10,8 @@ import (
 func (sc *Scope) buildRest() {
 	sc.declare = map[string]bool{}
 	drop := sc.dropped()
-	// Of each file keep what other declarations can see. Candidates are checked against that,
-	// thousands of times.
+	// Keep the parts of each file that other declarations can see. Candidates are checked against
+	// these, thousands of times.
 	for _, f := range sc.pkg.files {
 		g := *f.ast
 		g.Decls, g.Comments = nil, nil

@@ -215,7 +215,7 @@ func movable(p *piece, outside map[string]bool, dir string) bool {
 		return false
 	}
 	for _, n := range p.names {
-		// What others may name, or Go itself calls, stays.
+		// Names that other code may use, or that Go calls, stay.
 		if n.IsExported() || n.Name == "_" || n.Name == "init" || n.Name == "main" || outside[n.Name] {
 			return false
 		}

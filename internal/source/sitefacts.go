@@ -286,8 +286,8 @@ func (v *prover) put(e ast.Expr) (string, bool) {
 	return text, ok
 }
 
-// known reports whether a fact is this very condition.
-func (v *prover) known(e ast.Expr) bool {
+// isFact reports whether a fact is this very condition.
+func (v *prover) isFact(e ast.Expr) bool {
 	text, ok := v.put(e)
 	return ok && slices.ContainsFunc(v.facts, func(f fact) bool { return f.op == token.ILLEGAL && f.x == text })
 }

@@ -29,7 +29,7 @@ func (v *prover) lasting(e ast.Expr, in ast.Node) bool {
 			if w, is := obj.(*types.Var); is && (w.IsField() || !v.local(w) || v.written(w, in) || v.exposed(w)) {
 				ok = false
 			}
-		// What lies behind an index or a pointer may be written through another.
+		// Memory behind an index or a pointer may be written through another.
 		case *ast.IndexExpr, *ast.StarExpr, *ast.FuncLit, *ast.TypeAssertExpr:
 			ok = false
 		case *ast.CallExpr:

@@ -40,7 +40,7 @@ func (f *File) literals(fn *ast.FuncDecl) (total int64) {
 	ast.Inspect(fn, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.CompositeLit:
-			total += m.own(f.Info.TypeOf(n)) + m.behind(n, 0)
+			total += m.ownSize(f.Info.TypeOf(n)) + m.memoryBehind(n, 0)
 			return false
 		case *ast.BasicLit:
 			total += m.text(n)
@@ -68,7 +68,7 @@ func VariableBytes(file *ast.File, info *types.Info, obj types.Object, value ast
 			return n, true
 		}
 		m := &measure{file: file, info: info}
-		n += m.behind(value, 0)
+		n += m.memoryBehind(value, 0)
 		return n, !m.unknown
 	}
 	return 0, true // the blank identifier
@@ -134,8 +134,8 @@ type measure struct {
 // deepest bounds how far functions that fill tables are followed.
 const deepest = 4
 
-// own returns the size of a literal that is no variable: that of an array or a struct.
-func (m *measure) own(t types.Type) int64 {
+// ownSize returns the size of a literal that is no variable: that of an array or a struct.
+func (m *measure) ownSize(t types.Type) int64 {
 	switch t.Underlying().(type) {
 	case *types.Array, *types.Struct:
 		return sizeOf(t)
@@ -143,8 +143,9 @@ func (m *measure) own(t types.Type) int64 {
 	return 0
 }
 
-// behind returns the memory that the value of an expression leads to, without the value's own.
-func (m *measure) behind(e ast.Expr, depth int) int64 {
+// memoryBehind returns the memory that the value of an expression leads to, without the value's
+// own.
+func (m *measure) memoryBehind(e ast.Expr, depth int) int64 {
 	// A value without references leads to nothing but the bytes of a text.
 	e = ast.Unparen(e)
 	t := m.info.TypeOf(e)
@@ -233,11 +234,11 @@ func (m *measure) elements(lit *ast.CompositeLit, depth int) int64 {
 		if kv, ok := e.(*ast.KeyValueExpr); ok {
 			// A map's key is a value in memory; an index or a field name is not.
 			if _, isMap := t.(*types.Map); isMap {
-				n += m.behind(kv.Key, depth)
+				n += m.memoryBehind(kv.Key, depth)
 			}
 			e = kv.Value
 		}
-		n += m.behind(e, depth)
+		n += m.memoryBehind(e, depth)
 	}
 	return n
 }
@@ -294,7 +295,7 @@ func (m *measure) conversion(e *ast.CallExpr) int64 {
 		}
 		return n
 	}
-	return m.behind(e.Args[0], 0)
+	return m.memoryBehind(e.Args[0], 0)
 }
 
 // builtin returns the memory that make and new allot.
@@ -348,7 +349,7 @@ func (m *measure) returned(body *ast.BlockStmt, t types.Type, depth int) (n int6
 	ast.Inspect(body, func(node ast.Node) bool {
 		switch e := node.(type) {
 		case *ast.CompositeLit:
-			n += m.own(m.info.TypeOf(e)) + m.elements(e, depth+1)
+			n += m.ownSize(m.info.TypeOf(e)) + m.elements(e, depth+1)
 			return false
 		case *ast.CallExpr:
 			n += m.allots(e, depth+1)

@@ -110,7 +110,7 @@ func (t *tracer) cond(e ast.Expr) {
 			return
 		}
 	}
-	// What is left is a bool by itself, which is traced as a branch.
+	// The rest is a bool by itself, which is traced as a branch.
 	if t.constant(e) || !t.plainBool(e) {
 		t.walk(e)
 		return

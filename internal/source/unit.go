@@ -163,7 +163,7 @@ func (u *Unit) unknownFunction(p *packages.Package, name string, known []string)
 				"corpus"
 		}
 	}
-	// What looks like Type.Method may be a path that leads nowhere.
+	// A name like Type.Method may be a path to no directory.
 	if where, _, ok := strings.Cut(name, "."); ok && u.Package.Types.Scope().Lookup(where) == nil {
 		e.What = fmt.Sprintf("%s: there is no directory %s, and package %s has no type of that name", u.opts.Spec,
 			where, p.PkgPath)
@@ -224,7 +224,7 @@ func (u *Unit) extract() error {
 	if err != nil {
 		return fmt.Errorf("lifting %s out of its package: %w", u.Target.Spec(), err)
 	}
-	// What was lifted out must be a candidate itself.
+	// The lifted text must be a candidate itself.
 	u.Target.Source = src
 	if _, problem := u.Reader.Parse(src); problem != nil {
 		return fmt.Errorf("lifting %s out of its package: line %d: %s", u.Target.Spec(), problem.Line, problem.Message)

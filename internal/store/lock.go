@@ -80,6 +80,7 @@ func (s *Store) LockPart(dir, what, thing, remedy string) (*Lock, error) {
 	return lockFile(filepath.Join(dir, "lock"), what, thing, remedy)
 }
 
+// lockFile locks a file exclusively, or returns a *beagle.UsageError that names the holder.
 func lockFile(path, what, thing, remedy string) (*Lock, error) {
 	f, ok, err := tryLock(path)
 	// A prober holds the lock shared, for microseconds or a little longer on a busy machine.

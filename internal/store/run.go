@@ -21,11 +21,11 @@ import (
 type State string
 
 const (
-	Running  State = "running" // or its process was killed: see Store.Lock
-	Stopped  State = "stopped" // by the user; can be resumed
-	Done     State = "done"
-	Canceled State = "canceled"
-	Failed   State = "failed" // the machinery did; can be resumed
+	Running  State = "running"  // or its process was killed: see Store.Lock
+	Stopped  State = "stopped"  // by the user; can be resumed
+	Done     State = "done"     // it has a result
+	Canceled State = "canceled" // by 'beagle cancel'
+	Failed   State = "failed"   // the machinery did; can be resumed
 )
 
 // NewID returns an ID for a new run.
@@ -73,7 +73,7 @@ func (s *Store) Run(id string) (Run, error) {
 	case 0:
 		return Run{}, &beagle.UsageError{
 			What:   fmt.Sprintf("no run %q in %s", id, s.home),
-			Remedy: "`beagle runs` lists them",
+			Remedy: "'beagle runs' lists them",
 		}
 	case 1:
 		return found[0], nil

@@ -64,6 +64,7 @@ func Open(home string) (*Store, error) {
 	return s, s.checkFormat()
 }
 
+// checkFormat refuses a store of a newer format, and marks a new store with its own.
 func (s *Store) checkFormat() error {
 	path := filepath.Join(s.home, "format")
 	text, err := os.ReadFile(path)
@@ -119,6 +120,7 @@ func ReadJSON(path string, v any) error {
 	return nil
 }
 
+// write replaces a file as a whole. With sync, the file outlasts a loss of power.
 func (s *Store) write(path string, data []byte, sync bool) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("store: %w", err)

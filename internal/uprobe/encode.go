@@ -118,6 +118,7 @@ func (e *encoder) secret(t *Type, p part) {
 	e.hole(h)
 }
 
+// value encodes a value, or a hole in its place.
 func (e *encoder) value(t *Type, p part) {
 	if e.secrets.Type(t.Name) {
 		e.secret(t, p)
@@ -244,6 +245,7 @@ func classOf(got []byte, n uint64) byte {
 
 func (e *encoder) hash(got []byte, n uint64) uint64 { return maphash.Bytes(e.seed, got) ^ n }
 
+// structure encodes a struct. The names of its fields are written once for all structs of a record.
 func (e *encoder) structure(t *Type, p part) {
 	if probe.Bound(t.Name) {
 		e.hole(wire.Hole{Reason: wire.Bound})

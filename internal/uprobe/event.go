@@ -49,7 +49,7 @@ func readEvent(b []byte) (*event, error) {
 		return nil, errEvent
 	}
 	data = data[:used]
-	// Read the chunks of memory: the image first. Of two chunks at one address the longer counts.
+	// Read the chunks of memory: the image first. The longer of two chunks at one address counts.
 	for first := true; len(data) > 0; first = false {
 		if len(data) < chunkHead {
 			return nil, errEvent

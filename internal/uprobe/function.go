@@ -230,6 +230,8 @@ const maxStack = 1024
 // maxCode bounds the code of a function that is disassembled.
 const maxCode = 4 << 20
 
+// function returns a function's entry and the places of its values, or a *beagle.UsageError if it
+// has no usable entry.
 func (b *Binary) function(d *declared) (*Function, error) {
 	f := &Function{Name: d.name, Low: d.low, High: d.high}
 	for caller := range d.inlined {
@@ -336,8 +338,8 @@ func (b *Binary) values(d *declared, f *Function) error {
 	}
 }
 
-// Whole returns a *beagle.UsageError for a function with a parameter that can't be seen: of no call
-// can a record be made.
+// Whole returns a *beagle.UsageError for a function with a parameter that can't be seen: no call of
+// it can be recorded.
 func (f *Function) Whole() error {
 	for _, v := range f.Params {
 		if v.blind() {

@@ -39,7 +39,7 @@ func loadKernel(layouts, refs [][]byte) (*kernel, error) {
 	return k, nil
 }
 
-// explain tells what the kernel lacks, or which user may use it.
+// explain adds what the kernel lacks, or which user may use it.
 func explain(err error) error {
 	switch {
 	case errors.Is(err, os.ErrPermission):

@@ -46,7 +46,7 @@ func choose(code []byte, low uint64, registers int) (Point, []uint64, error) {
 	for i := 0; i < len(list); i++ {
 		in := list[i]
 		checked := i > 0 && stackCheck(list[i-1]) && conditional(in.Op)
-		if frame(in) || whole && !checked && once(list, index, i) {
+		if frame(in) || whole && !checked && passedOnce(list, index, i) {
 			if emulated(in) {
 				best = i
 				break
@@ -149,8 +149,9 @@ func emulated(in instruction) bool {
 	return conditional(in.Op)
 }
 
-// once reports whether an instruction can't be reached from itself: a call passes it once at most.
-func once(list []instruction, index map[uint64]int, i int) bool {
+// passedOnce reports whether an instruction can't be reached from itself: a call passes it once at
+// most.
+func passedOnce(list []instruction, index map[uint64]int, i int) bool {
 	seen := make([]bool, len(list))
 	var stack []int
 	push := func(in instruction) bool {

@@ -124,6 +124,7 @@ func (v *Server) forget() {
 	}
 }
 
+// carryOut answers a controller's request. Questions need a probe inside the process.
 func (v *Server) carryOut(q *wire.Request) (r wire.Reply, payload []byte, err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -115,7 +115,7 @@ func newSession(b *Binary, q wire.Start, all []*Function, cost Cost) (*session, 
 		s.k.close()
 		return nil, err
 	}
-	// Try it out. What costs too much at once may still be affordable in turns.
+	// Try it out. A capture that costs too much at once may still be affordable in turns.
 	err = s.tryOut()
 	s.open()
 	if err != nil && !s.takeTurns(nil, turnMost) {
@@ -141,7 +141,7 @@ func (s *session) choose(all []*Function, cost Cost) error {
 			}
 		}
 		if !found {
-			return fmt.Errorf("no site %q: `beagle capture status` lists them", name)
+			return fmt.Errorf("no site %q: 'beagle capture status' lists them", name)
 		}
 	}
 	if len(s.sites) >= maxSites {
@@ -295,7 +295,7 @@ func (s *session) pace() {
 	interval := s.duty() / float64(s.start.Rate)
 	for i, a := range s.sites {
 		s.k.set(i, siteMostSkip, uint64(min(max(2*a.rate*interval, 1), maxSkip)))
-		if s.start.Hits == 0 || s.taken() < uint64(s.start.Hits) {
+		if s.start.Hits == 0 || s.takenCalls() < uint64(s.start.Hits) {
 			s.k.set(i, siteInterval, max(1, uint64(interval*float64(time.Second))))
 		}
 	}
@@ -335,7 +335,7 @@ func (s *session) tick(now time.Time) string {
 		s.windowAt, s.windowSaw = now, s.tallies()
 	}
 	// Stop after the wanted number of hits.
-	if s.start.Hits > 0 && s.taken() >= uint64(s.start.Hits) {
+	if s.start.Hits > 0 && s.takenCalls() >= uint64(s.start.Hits) {
 		for i := range s.sites {
 			s.k.set(i, siteInterval, 0)
 		}
@@ -363,7 +363,7 @@ func (s *session) rates(passed time.Duration) {
 	s.pace()
 }
 
-func (s *session) taken() (n uint64) {
+func (s *session) takenCalls() (n uint64) {
 	for i := range s.sites {
 		n += s.k.get(i, siteTaken)
 	}

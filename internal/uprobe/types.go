@@ -62,6 +62,7 @@ func (ts *types) at(off dwarf.Offset) (*Type, error) {
 	return t, ts.fill(t, e, r)
 }
 
+// fill completes a type from its entry in DWARF.
 func (ts *types) fill(t *Type, e *dwarf.Entry, r *dwarf.Reader) error {
 	t.Name = plainSymbol(nameOf(e))
 	kind, _ := e.Val(attrKind).(int64)

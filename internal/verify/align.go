@@ -70,7 +70,7 @@ func (a *aligner) lists(was, is block) {
 			a.hunk(was.list[i:p[0]], is, k, p[1])
 		}
 		if p[0] < len(was.list) {
-			a.inside(was.list[p[0]], is.list[p[1]])
+			a.alignInside(was.list[p[0]], is.list[p[1]])
 		}
 		i, k = p[0]+1, p[1]+1
 	}
@@ -141,8 +141,8 @@ func (a *aligner) alike(was, is ast.Stmt) int {
 	return 0
 }
 
-// inside aligns the statements that two statements with the same head hold.
-func (a *aligner) inside(was, is ast.Stmt) {
+// alignInside aligns the statements that two statements with the same head hold.
+func (a *aligner) alignInside(was, is ast.Stmt) {
 	if a.text(a.orig, was) == a.text(a.cand, is) {
 		return
 	}
@@ -171,7 +171,7 @@ func (a *aligner) elses(was, is *ast.IfStmt) {
 		case whole && also:
 			a.lists(blockOf(w), blockOf(i))
 		case !whole && !also && a.alike(was.Else, is.Else) > 0:
-			a.inside(was.Else, is.Else)
+			a.alignInside(was.Else, is.Else)
 		default:
 			again := a.orig.between(was.Else.Pos(), was.Else.End())
 			a.out = append(a.out, hunk{elseOf(was), elseOf(is), is.Else.Pos(), is.Else.End(), again})

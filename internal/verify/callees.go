@@ -43,7 +43,7 @@ func (e *Env) calleesDo() *allowance {
 		return c
 	}
 	// Read it with each copy alone.
-	for _, one := range e.alone(wide, copies) {
+	for _, one := range e.soloOriginals(wide, copies) {
 		e.find(one, c)
 	}
 	// A function is stateful if it calls a stateful one, directly or through others.
@@ -60,9 +60,10 @@ func (e *Env) calleesDo() *allowance {
 	return c
 }
 
-// alone returns the original with each copy alone. Functions that call each other in a circle come
-// together, and their text is returned once: the analysis of one of mapstructure takes 2 s.
-func (e *Env) alone(wide string, copies []string) []string {
+// soloOriginals returns the original with each copy alone. Functions that call each other in a
+// circle come together, and their text is returned once: the analysis of one of mapstructure takes
+// 2 s.
+func (e *Env) soloOriginals(wide string, copies []string) []string {
 	var out []string
 	known := map[string]bool{}
 	for _, name := range copies {

@@ -48,7 +48,7 @@ const (
 // carries their results on.
 func newDigestFlow(c *code) *digestFlow {
 	d := &digestFlow{code: c, own: map[*ssa.Function]bool{}, objects: map[ssa.Value]*object{},
-		results: map[result]*object{}, helped: c.known(),
+		results: map[result]*object{}, helped: c.restFacts(),
 		flows: map[node][]node{}, turns: map[node][]node{}, elements: map[node]depth{}, level: map[node]depth{}}
 	for _, f := range c.ssaFuncs {
 		d.enter(f)

@@ -126,7 +126,7 @@ func (m *fold) operator(v *ssa.BinOp) {
 		}
 	case token.ADD, token.SUB:
 		if both {
-			m.twice(v)
+			m.multiplied(v)
 		} else {
 			m.sum = max(m.sum, from)
 		}
@@ -145,8 +145,9 @@ func (m *fold) operator(v *ssa.BinOp) {
 	}
 }
 
-// twice handles a number that enters its own successor twice: a multiplication spelled with shifts.
-func (m *fold) twice(v *ssa.BinOp) {
+// multiplied handles a number that enters its own successor twice: a multiplication spelled with
+// shifts.
+func (m *fold) multiplied(v *ssa.BinOp) {
 	k, known := m.factor(v, 0)
 	switch {
 	case !known:

@@ -132,7 +132,7 @@ func (g *guidance) guidedTo(ctx context.Context, d *rt.Diff) (*Rejection, error)
 		if bin != g.bin {
 			idx = 1
 		}
-		reply, exit, err := g.alone(ctx, bin, idx, d.Args)
+		reply, exit, err := g.replayAlone(ctx, bin, idx, d.Args)
 		switch {
 		case err != nil:
 			return nil, err
@@ -153,8 +153,8 @@ func (g *guidance) guidedTo(ctx context.Context, d *rt.Diff) (*Rejection, error)
 	return g.Env.differs(d), nil
 }
 
-// alone replays one input in a fresh process.
-func (j *Job) alone(
+// replayAlone replays one input in a fresh process.
+func (j *Job) replayAlone(
 	ctx context.Context, bin *harness.Binary, idx int, args []byte,
 ) (*rt.ReplayReply, *harness.Exit, error) {
 	path, remove, err := j.single(args)
@@ -213,7 +213,7 @@ func (g *guidance) guideEnded(
 		return nil, nil
 	}
 	// Try it in a program without tracing, in a fresh process.
-	reply, alone, err := g.alone(ctx, g.bin, g.idx, d.Args)
+	reply, alone, err := g.replayAlone(ctx, g.bin, g.idx, d.Args)
 	switch {
 	case err != nil:
 		return nil, err

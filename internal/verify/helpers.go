@@ -77,11 +77,11 @@ func (h *helpers) read(of *source.Package, target string, whole bool) (err error
 		study.note(p, fns...)
 	} else {
 		for _, f := range fns {
-			study.alone(f, fns, oneHelperSteps)
+			study.analyseOne(f, fns, oneHelperSteps)
 		}
 		// A version holds copies of the functions that the original reaches, so these count most.
 		// They may call others through values and interfaces: the values of the whole package.
-		study.together(reachedIn(prog, of, target), append([]*ssa.Function{pkg.Func("init")}, all...), helperSteps)
+		study.analyseGroup(reachedIn(prog, of, target), append([]*ssa.Function{pkg.Func("init")}, all...), helperSteps)
 		h.constant = c.onlyRead(files, unexported)
 	}
 	h.noteKept(c, files, touched)
@@ -251,15 +251,15 @@ type helperStudy struct {
 	note  func(*effects.Program, ...*ssa.Function) // takes functions that were analysed
 }
 
-// alone analyses one of the functions with its callees.
-func (s *helperStudy) alone(f *ssa.Function, among []*ssa.Function, steps int) {
+// analyseOne analyses one of the functions with its callees.
+func (s *helperStudy) analyseOne(f *ssa.Function, among []*ssa.Function, steps int) {
 	group := reached(f, among)
 	s.analyse(group, group, steps, f)
 }
 
-// together analyses a group of functions. A call of a value may reach the functions given as
+// analyseGroup analyses a group of functions. A call of a value may reach the functions given as
 // values.
-func (s *helperStudy) together(group, values []*ssa.Function, steps int) {
+func (s *helperStudy) analyseGroup(group, values []*ssa.Function, steps int) {
 	s.analyse(group, values, steps, group...)
 }
 

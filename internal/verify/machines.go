@@ -26,7 +26,7 @@ const (
 // bits, or the bytes of a word have the other order.
 func otherMachines(ctx context.Context, j *Job) (*Rejection, error) {
 	for _, m := range harness.Machines {
-		found, err := j.elsewhere(ctx, m)
+		found, err := j.compareOn(ctx, m)
 		if found != nil || err != nil {
 			return found, err
 		}
@@ -34,15 +34,15 @@ func otherMachines(ctx context.Context, j *Job) (*Rejection, error) {
 	return nil, nil
 }
 
-// elsewhere compares both versions on one machine, or notes why it cannot.
-func (j *Job) elsewhere(ctx context.Context, m harness.Machine) (*Rejection, error) {
+// compareOn compares both versions on one machine, or notes why it cannot.
+func (j *Job) compareOn(ctx context.Context, m harness.Machine) (*Rejection, error) {
 	// Build both versions for the machine. A candidate must compile wherever the original does.
 	bin, err := j.Env.buildFor(ctx, m, j.Candidate)
 	if bin != nil {
 		defer bin.Remove()
 	}
 	if err != nil {
-		return nil, j.without(ctx, m, err)
+		return nil, j.skipMachine(ctx, m, err)
 	}
 	if why := bin.Failed[1]; why != "" {
 		reason := fmt.Sprintf("it does not compile for %s, as the original does: %s", m.GOARCH, why)
@@ -52,7 +52,7 @@ func (j *Job) elsewhere(ctx context.Context, m harness.Machine) (*Rejection, err
 	k := *j
 	k.bin, k.idx, k.learned, k.result, k.beside = bin, 1, j.learned.anew(), beagle.CheckResult{}, nil
 	if found, err := k.starts(ctx, m); found != nil || err != nil {
-		return found, j.without(ctx, m, err)
+		return found, j.skipMachine(ctx, m, err)
 	}
 	found, err := k.compareThere(ctx)
 	j.result.Cases += k.result.Cases
@@ -60,15 +60,15 @@ func (j *Job) elsewhere(ctx context.Context, m harness.Machine) (*Rejection, err
 		j.note("%s: %s", m.GOARCH, k.result.Note)
 	}
 	if err != nil {
-		return nil, j.without(ctx, m, err)
+		return nil, j.skipMachine(ctx, m, err)
 	}
 	j.note("%s: %d cases", m.GOARCH, k.result.Cases)
 	return onMachine(m, found), nil
 }
 
-// without notes that the check left out a machine. An error that ended the whole check stays an
+// skipMachine notes that the check left out a machine. An error that ended the whole check stays an
 // error.
-func (n *notes) without(ctx context.Context, m harness.Machine, err error) error {
+func (n *notes) skipMachine(ctx context.Context, m harness.Machine, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return ctx.Err()
 	}

@@ -60,7 +60,7 @@ func (c *code) findings(fns []*ssa.Function, target *ssa.Function) (of func(*ssa
 			if p != effects.TooLong {
 				panic(p)
 			}
-			of = c.apart(fns, target)
+			of = c.analyseApart(fns, target)
 		}
 	}()
 	return c.analysed(fns, target).Effects
@@ -73,7 +73,7 @@ const groupSteps = 1 << 19
 // memberSteps bounds the analysis of one function of a group.
 const memberSteps = 1 << 16
 
-func (c *code) apart(fns []*ssa.Function, target *ssa.Function) func(*ssa.Function) *effects.Effects {
+func (c *code) analyseApart(fns []*ssa.Function, target *ssa.Function) func(*ssa.Function) *effects.Effects {
 	out := map[*ssa.Function]*effects.Effects{}
 	summaries := map[types.Object]*effects.Summary{}
 	own := func(g *ssa.Function) bool { return g.Pkg == target.Pkg || g.Pkg == nil }
@@ -84,7 +84,7 @@ func (c *code) apart(fns []*ssa.Function, target *ssa.Function) func(*ssa.Functi
 		}
 	}}
 	for _, f := range fns {
-		study.alone(f, fns, memberSteps)
+		study.analyseOne(f, fns, memberSteps)
 	}
 	c.summaries = summaries
 	return func(f *ssa.Function) *effects.Effects { return out[f] }
@@ -300,14 +300,14 @@ func (c *code) functions() (fns []*ssa.Function, target *ssa.Function, err error
 
 // table returns the effects of functions that the file does not declare.
 func (c *code) table() *effects.Table {
-	if h := c.known(); h != nil {
+	if h := c.restFacts(); h != nil {
 		return effects.Standard().With(h.summaries)
 	}
 	return effects.Standard()
 }
 
-// known returns the facts about the rest of the package, or nil if the file uses none of it.
-func (c *code) known() *helpers {
+// restFacts returns the facts about the rest of the package, or nil if the file uses none of it.
+func (c *code) restFacts() *helpers {
 	if c.helpers == nil {
 		return nil
 	}

@@ -171,6 +171,7 @@ func longest(records []beagle.Record) func(param int) int {
 	return func(i int) int { return most[i] }
 }
 
+// search narrows a contract until no input of the checks differs under it; nil if it finds none.
 func (s *nearMissSearch) search(ctx context.Context, args []byte) (*Near, error) {
 	for range s.budget.Rounds {
 		if known := slices.ContainsFunc(s.found, func(r beagle.Record) bool {

@@ -291,7 +291,7 @@ func (c *code) helps(obj types.Object) bool {
 	if obj.Pkg() != c.pkg {
 		return false
 	}
-	h := c.known()
+	h := c.restFacts()
 	return h != nil && h.err == nil && (h.pure[objectName(obj)] || h.constant[objectName(obj)])
 }
 
@@ -373,6 +373,7 @@ func initialiser(vs *ast.ValueSpec, i int) ast.Expr {
 	return nil
 }
 
+// plainError reports whether an expression makes an error of basic values and other errors alone.
 func plainError(c *code, e ast.Expr) bool {
 	switch e := ast.Unparen(e).(type) {
 	case nil:

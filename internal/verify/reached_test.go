@@ -490,7 +490,7 @@ func TestAlone(t *testing.T) {
 	u := lone(t, circle, "Walk")
 	e := &Env{Unit: u, InPlace: true}
 	wide, copies := u.Copies.WidenWhole(u.Target.Source)
-	if list := e.alone(wide, copies); len(copies) != 3 || len(list) != 2 {
+	if list := e.soloOriginals(wide, copies); len(copies) != 3 || len(list) != 2 {
 		t.Errorf("%d texts with one of %q alone: %q", len(list), copies, list)
 	}
 }

@@ -196,7 +196,7 @@ var fates = map[string]struct {
 // fatal returns the finding for a candidate that ended its process.
 func (j *Job) fatal(ctx context.Context, exit *harness.Exit, q *rt.Replay) (*Rejection, error) {
 	fate := fates[exit.Kind]
-	d, err := j.shown(ctx, exit, q)
+	d, err := j.findInput(ctx, exit, q)
 	if err != nil {
 		return nil, err
 	}
@@ -225,8 +225,8 @@ func (j *Job) fatal(ctx context.Context, exit *harness.Exit, q *rt.Replay) (*Rej
 	return &Rejection{Status: fate.status, Reason: j.Env.inOneLine(d), Diff: d}, nil
 }
 
-// shown asks for the input at which a process ended.
-func (j *Job) shown(ctx context.Context, exit *harness.Exit, q *rt.Replay) (*rt.Diff, error) {
+// findInput asks for the input at which a process ended.
+func (j *Job) findInput(ctx context.Context, exit *harness.Exit, q *rt.Replay) (*rt.Diff, error) {
 	if exit.Record < 0 {
 		return new(rt.Diff), nil
 	}
@@ -272,6 +272,7 @@ func watchdogDiff(text string) *rt.Diff {
 // fatalBudget is the time to make a fatal input smaller: every try needs a process.
 const fatalBudget = 4 * time.Second
 
+// shrinkFatal makes the input smaller at which a process ended, and updates the difference.
 func (j *Job) shrinkFatal(ctx context.Context, d *rt.Diff, kind string) error {
 	v, err := rt.ParseValue(d.Args)
 	if err != nil {

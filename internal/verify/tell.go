@@ -22,7 +22,7 @@ const (
 	around     = 32  // bytes on each side of where two long values differ
 )
 
-// inOneLine says how the candidate differs from the original:
+// inOneLine describes how the candidate differs from the original:
 //
 //	F("a\xe6") = "aa", want "a-a"
 func (e *Env) inOneLine(d *rt.Diff) string {
@@ -61,7 +61,7 @@ func difference(call string, d *rt.Diff) string {
 	case want == got || told == "" || d.Kind == "alias" || general == d.Check:
 		return call + ": " + general
 	}
-	text := call + told + wanted(want)
+	text := call + told + wordOutcome(want)
 	if d.Check != "" {
 		text += " (" + d.Check + ")"
 	}
@@ -82,8 +82,8 @@ func outcome(did string) string {
 	return ""
 }
 
-// wanted words the original's outcome.
-func wanted(did string) string {
+// wordOutcome words the original's outcome.
+func wordOutcome(did string) string {
 	if values, ok := strings.CutPrefix(did, "returns "); ok {
 		return ", want " + tuple(values)
 	}

@@ -198,6 +198,7 @@ func marksOf(c *code, covered *coverage) map[ast.Stmt]int {
 	return m.last
 }
 
+// node enters the last mark on the way to each statement below n.
 func (m *marker) node(n ast.Node, last int) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		switch n := n.(type) {

@@ -73,10 +73,10 @@ func falseDiscoveryRates(p []float64) []float64 {
 	return q
 }
 
-// Drift says how far counts are from expected ones: the population stability
-// index with its 95 % interval by the delta method, and the p-value of Pearson's
-// chi-square test. The index is about 0.1 for a small and 0.25 for a large
-// drift. A bucket that is empty on one side counts as half a case.
+// Drift returns how far counts are from expected ones: the population stability index with its 95 %
+// interval by the delta method, and the p-value of Pearson's chi-square test. The index is about
+// 0.1 for a small and 0.25 for a large drift. A bucket that is empty on one side counts as half a
+// case.
 func Drift(want, got []float64) (psi Interval, p float64) {
 	sumWant, sumGot := sum(want), sum(got)
 	if sumWant == 0 || sumGot == 0 || len(want) != len(got) {

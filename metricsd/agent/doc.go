@@ -18,12 +18,11 @@
 // context that expires a moment later is seen under the aggregator's lock, where its line goes the
 // long way after all.
 //
-// Where hardly any line comes again, as of a client with random tags, most are not looked up.
+// Where hardly any line comes again, as with random tags, most are not looked up.
 //
-// A line that cannot be read is counted and the last ones are kept with the reason,
-// for /malformed; the other lines of its datagram are taken. Of a datagram that was
-// cut off, the part after the last line end is not read: half a line may look whole
-// and mean something else.
+// A line that cannot be read is counted and the last ones are kept with the reason, for /malformed;
+// the other lines of its datagram are taken. If a datagram was cut off, the part after its last
+// line end is not read: half a line may look whole and mean something else.
 //
 // # Limits
 //

@@ -100,7 +100,7 @@ func (w *Worker) Datagram(datagram []byte, truncated bool, origin string, now in
 	w.Settle(now)
 }
 
-// From says where the next datagrams come from: the network, and the container of the process that
+// From sets where the next datagrams come from: the network, and the container of the process that
 // sent them, if that is known.
 func (w *Worker) From(origin, detected string, now int64) {
 	if origin == w.origin && detected == w.detected {

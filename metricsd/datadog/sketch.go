@@ -11,8 +11,8 @@ import (
 	"github.com/beagle-go/beagle/metricsd/dogstatsd"
 )
 
-// asSketch says which types go out as sketches, by the name in the configuration; the others become
-// counts and gauges.
+// asSketch returns which types go out as sketches, by the name in the configuration; the others
+// become counts and gauges.
 var asSketch = map[string]map[dogstatsd.Type]bool{
 	"none":          {},
 	"distributions": {dogstatsd.Distribution: true},

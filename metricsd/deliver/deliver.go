@@ -295,6 +295,7 @@ type refusedError struct {
 
 func (e *refusedError) Error() string { return e.status }
 
+// post sends a payload of the queue. A repeated request has the same idempotency key.
 func (s *Sender) post(payload []byte) error {
 	form, body, _ := bytes.Cut(payload, []byte("\n"))
 	parts := strings.Split(string(form), "\t")

@@ -230,7 +230,7 @@ const (
 	goalOff    = 0.20
 )
 
-// goal says whether the demo reached its goals.
+// goal reports whether the demo reached its goals.
 func (p *page) goal() string {
 	m := p.Measured
 	if m == nil || len(m.Promoted) == 0 {

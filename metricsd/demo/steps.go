@@ -22,7 +22,7 @@ var chain = []step{
 	{"hotspots", "rank hot spots by money", "beagle hotspots reads the CPU and allocation profiles of the running " +
 		"service, under load, and ranks its functions by what they cost a year. A function without an entry of its " +
 		"own whose search reaches what it calls stands in front.", hotspotsStep},
-	{"capture", "capture real calls", "beagle build puts a probe into the dearest functions, by an overlay. " +
+	{"capture", "capture real calls", "beagle build puts a probe into the costliest functions, by an overlay. " +
 		"beagle capture records calls of the running process.", captureStep},
 	{"campaign", "search for faster versions", "beagle campaign searches the hot spots within its budget, with the " +
 		"captured calls where there are any, else in the package's own tests and benchmarks. A function goes before " +
@@ -122,7 +122,7 @@ func hotspotsStep(ctx context.Context, d *demo, w *work) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The campaign takes up heads, too. Their calls are captured like those of the dearest
+	// The campaign takes up heads, too. Their calls are captured like those of the costliest
 	// functions.
 	out, err := w.must(ctx, "json", d.module, d.bin("beagle"), "hotspots", "--json", "--quiet", "--price", "aws/c7g",
 		"--heads", "--across", w.file("profiles"))

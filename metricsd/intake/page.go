@@ -72,7 +72,7 @@ func rate(r float64) string {
 	return fmt.Sprintf("%.3g", r)
 }
 
-// ago says how long before now a time was.
+// ago returns how long before now a time was.
 func ago(now, t time.Time) string {
 	d := now.Sub(t)
 	switch {

@@ -164,6 +164,7 @@ func (q *Queue) drop(i int) error {
 	return err
 }
 
+// store writes a payload to a file that is whole, and on disk, once it has its name.
 func (q *Queue) store(name string, payload []byte) (err error) {
 	partial := name + temporary
 	f, err := os.OpenFile(partial, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)

@@ -164,7 +164,7 @@ func (w *writer) typeOf(e ast.Expr) (t types.Type, char bool) {
 		lit, ok := bound.(*ast.BasicLit)
 		return w.m.Pass.Info.TypeOf(bound), ok && lit.Kind == token.CHAR
 	}
-	// Of the example's own types only basic ones are the same in the code.
+	// Only basic types are the same in the example and in the code.
 	if t := w.way.rule.info.TypeOf(e); t != nil && t != types.Typ[types.Invalid] {
 		if _, ok := t.(*types.Basic); ok {
 			return t, false

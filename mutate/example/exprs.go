@@ -144,7 +144,7 @@ func (m *matcher) ident(pat *ast.Ident, e ast.Expr) bool {
 	case *types.Nil:
 		return m.Pass.Info.Types[e].IsNil()
 	}
-	// What is predeclared must be so in the code, too, which may have given the name another
+	// A predeclared name must be predeclared in the code, too, which may have given it another
 	// meaning.
 	id, ok := e.(*ast.Ident)
 	return ok && obj != nil && obj.Parent() == types.Universe && m.Pass.Info.Uses[id] == obj

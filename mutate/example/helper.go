@@ -134,6 +134,8 @@ func IsCopy(p *mutate.Pass, fn *ast.FuncDecl, name string) bool {
 	return h != nil && fn != nil && h.isCopy(p, fn, nil)
 }
 
+// copyHelper returns the name of the candidate's copy of a helper, and adds the copy if there is
+// none.
 func (w *writer) copyHelper(name string, types []string) string {
 	key := name + " " + strings.Join(types, ",")
 	if got, ok := w.helpers[key]; ok {

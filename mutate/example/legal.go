@@ -34,7 +34,7 @@ func (m legality) holds() bool {
 			return false
 		}
 	}
-	// What no example can say, a guard in code decides.
+	// A guard in code decides conditions that no example can express.
 	if m.pair.Guard != nil && !m.pair.Guard(m.Match) {
 		return false
 	}

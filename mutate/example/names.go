@@ -142,8 +142,8 @@ func (w *writer) clash(name string, b *block) bool {
 	if len(own) == 0 {
 		return false
 	}
-	// Other code of the match declares the name too, or means something else by it. Of two that
-	// declare it, one needs a block.
+	// Other code of the match declares the name too, or means something else by it. One of two that
+	// declare it needs a block.
 	for other, o := range w.m.blocks {
 		if other == name {
 			continue

@@ -92,7 +92,7 @@ func (m *matcher) not(pat, e ast.Expr) bool {
 	if u, ok := ast.Unparen(pat).(*ast.UnaryExpr); ok && u.Op == token.NOT {
 		return m.expr(u.X, e)
 	}
-	// Else compare the opposite operators: && becomes || of opposites. Only integers have an
+	// Otherwise compare the opposite operators: && becomes || of opposites. Only integers have an
 	// opposite of <, because of NaN.
 	b, ok := e.(*ast.BinaryExpr)
 	want, isBinary := ast.Unparen(pat).(*ast.BinaryExpr)

@@ -80,7 +80,7 @@ func (c *compiled) join(p *mutate.Pass, all []*Match, coded []mutate.Site) []mut
 		}
 		attempt := around.clone()
 		w := newWriter(m, m.pair.ways[0], attempt)
-		m.inner = m.within(all, attempt)
+		m.inner = m.writersWithin(all, attempt)
 		more, err := w.edits()
 		if err != nil {
 			continue
@@ -113,8 +113,8 @@ func (m *Match) meets(done []ast.Node) bool {
 	})
 }
 
-// within returns what writes the other matches of a step that are expressions within this one.
-func (m *Match) within(all []*Match, s *surroundings) func(ast.Node) (string, bool) {
+// writersWithin returns a writer of the step's other matches that are expressions within this one.
+func (m *Match) writersWithin(all []*Match, s *surroundings) func(ast.Node) (string, bool) {
 	// Only expressions can be written as a part of another text: statements would have to leave it.
 	var parts []*Match
 	for _, other := range all {
@@ -133,7 +133,7 @@ func (m *Match) within(all []*Match, s *surroundings) func(ast.Node) (string, bo
 			return "", false
 		}
 		part := parts[i]
-		part.inner = part.within(parts, s)
+		part.inner = part.writersWithin(parts, s)
 		attempt := s.clone()
 		w := newWriter(part, part.pair.ways[0], attempt)
 		edits, err := w.edits()

@@ -157,7 +157,8 @@ func (s *side) statementOf(n ast.Node) int {
 }
 
 // consumes reports whether a function of a pair has passed a parameter to a function before it
-// evaluates another one. Of all else, Go leaves open whether it comes before a call beside it.
+// evaluates another one. Go leaves open in which order it evaluates other operands and a call
+// beside them.
 func (s *side) consumes(name, before string) bool {
 	until := token.NoPos
 	for id := range nodesOf[*ast.Ident](s.body) {

@@ -286,7 +286,7 @@ func (w *writer) substitute(n ast.Node) (string, bool) {
 // ident writes a name of After: a type, a variable with the name that was chosen, a parameter, or a
 // predeclared name, which must mean the same in the code.
 func (w *writer) ident(id *ast.Ident) (string, bool) {
-	// What is left behind this switch is copied as it is spelled.
+	// Names that this switch does not handle are copied as they are spelled.
 	obj := w.way.rule.obj(id)
 	switch obj := obj.(type) {
 	// A type parameter of the rule is a type of the code.

@@ -13,11 +13,11 @@ import (
 type LoopKind int
 
 const (
-	OtherLoop    LoopKind = iota
-	OverElements          // the elements of a slice or array, or the bytes of a string, all in order
-	OverRunes             // the runes of a string
-	OverMap               // the elements of a map
-	OverNumbers           // the integers from 0 to below a bound
+	OtherLoop    LoopKind = iota // none of the sequences below
+	OverElements                 // the elements of a slice or array, or the bytes of a string, all in order
+	OverRunes                    // the runes of a string
+	OverMap                      // the elements of a map
+	OverNumbers                  // the integers from 0 to below a bound
 )
 
 // A Loop is a loop in its normal form. `for i := range s`, `for i, x := range s`, `for i := range

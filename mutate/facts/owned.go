@@ -174,7 +174,7 @@ func ownerOf(p *mutate.Pass, d Declaration) *Owner {
 	return o
 }
 
-// gains says what a value gives to a variable: new memory, or what begins with v's own.
+// gains returns what a value gives to a variable: new memory, or what begins with v's own.
 func gains(p *mutate.Pass, v *types.Var, e ast.Expr) Use {
 	e = ast.Unparen(e)
 	switch {
@@ -196,7 +196,7 @@ func gains(p *mutate.Pass, v *types.Var, e ast.Expr) Use {
 	return Borrows
 }
 
-// useOf says what the code around a name of v does with v's memory.
+// useOf returns what the code around a name of v does with v's memory.
 func useOf(p *mutate.Pass, v *types.Var, id *ast.Ident) Use {
 	if Captured.Of(p)[v] && withinLiteral(p, id, v) {
 		return Hands | Borrows // at a time that nobody knows
@@ -215,8 +215,8 @@ func useOf(p *mutate.Pass, v *types.Var, id *ast.Ident) Use {
 		}
 		e, use = cut, Cuts
 	}
-	// Climb along the expressions that name the same memory, up to the code that takes it. What a
-	// call returns must go back to v: the rest of the code may not depend on where it lies.
+	// Climb along the expressions that name the same memory, up to the code that takes it. The
+	// result of a call must go back to v: the rest of the code may not depend on where it lies.
 	for called := false; ; {
 		switch up := p.Parent(e).(type) {
 		case *ast.SliceExpr:
@@ -266,7 +266,7 @@ func withinLiteral(p *mutate.Pass, id *ast.Ident, v *types.Var) bool {
 	})
 }
 
-// assigned says what an assignment does with v's memory, which e names on one of its sides.
+// assigned returns what an assignment does with v's memory, which e names on one of its sides.
 func assigned(p *mutate.Pass, v *types.Var, as *ast.AssignStmt, e ast.Expr) Use {
 	single := len(as.Lhs) == 1 && len(as.Rhs) == 1
 	to, _ := as.Lhs[0].(*ast.Ident)
@@ -281,7 +281,7 @@ func assigned(p *mutate.Pass, v *types.Var, as *ast.AssignStmt, e ast.Expr) Use 
 	return Hands
 }
 
-// carries says whether the result of a call is its first argument's memory, or new memory in its
+// carries returns whether the result of a call is its first argument's memory, or new memory in its
 // place: Grows for one that appends, Cuts for one that takes elements away, or else 0.
 func carries(p *mutate.Pass, call *ast.CallExpr) Use {
 	if len(call.Args) == 0 {
@@ -315,7 +315,7 @@ var readers = map[string][]string{
 	"strings": {"Join"},
 }
 
-// passed says what a call does with the memory of an argument.
+// passed returns what a call does with the memory of an argument.
 func passed(p *mutate.Pass, call *ast.CallExpr, arg ast.Expr) Use {
 	if p.Info.Types[call.Fun].IsType() {
 		if p.Basic(call) == types.String { // a copy of the bytes

@@ -204,7 +204,7 @@ func between(p *mutate.Pass, s ast.Stmt, n ast.Expr) ast.Node {
 		return nil
 	}
 	last := list[to]
-	// Of a statement with a body only the head runs before n, if n is in the head.
+	// If n is in the head of a statement with a body, only the head runs before n.
 	switch s := last.(type) {
 	case *ast.RangeStmt:
 		if Inside(n, s.X) {

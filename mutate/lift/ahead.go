@@ -80,7 +80,7 @@ func (a *lookAhead) skip(k int) {
 // taken it. It searches again where all questions together have no terms left for that: then the
 // last ones get less.
 func (a *lookAhead) answer(k int, l *limits) answered {
-	if e := &a.early[k]; a.taken(k) && l.spent < l.total && !l.late() {
+	if e := &a.early[k]; a.isTaken(k) && l.spent < l.total && !l.late() {
 		<-e.done
 		if l.spent+e.limits.spent < l.total {
 			l.spent, l.restarts = l.spent+e.limits.spent, l.restarts+e.limits.restarts
@@ -90,8 +90,8 @@ func (a *lookAhead) answer(k int, l *limits) answered {
 	return a.s.answer(a.s.questions[a.open[k]], l)
 }
 
-// taken reports whether a worker has taken a question; none will from now on.
-func (a *lookAhead) taken(k int) bool {
+// isTaken reports whether a worker has taken a question; none will from now on.
+func (a *lookAhead) isTaken(k int) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.early[k].skip = true

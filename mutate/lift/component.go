@@ -44,7 +44,7 @@ func scalar(c *Component)   { c.price = 2 }
 // part of others such functions make terms that are right and of no use.
 const absurd = 60
 
-// inPlace says how the component is spelled where its argument may be changed.
+// inPlace returns how the component is spelled where its argument may be changed.
 func inPlace(statement string) trait {
 	return func(c *Component) { c.statement = statement }
 }

@@ -191,7 +191,7 @@ func (x *cutter) elements(e ast.Expr) {
 		x.bad = "it writes elements of what is no local variable"
 	case x.inside(v.Pos()):
 	default:
-		// What comes from outside becomes an input that is an output too.
+		// A slice from outside becomes an input that is an output too.
 		in := x.input(v)
 		if in == nil || !in.Type.slice {
 			x.bad = "it writes elements of a type outside of the grammar"
@@ -269,7 +269,7 @@ func (x *cutter) appends(n *ast.CallExpr, f *gotypes.Func) bool {
 	}
 	v := x.p.Var(sel.X)
 	_, alone := x.p.Parent(n).(*ast.ExprStmt)
-	// What the call returns must not be used: the text is all that remains of it.
+	// The call's results must not be used: only its text remains.
 	if v == nil || x.p.IsGlobal(v) || x.inside(v.Pos()) || !alone || builderOf(v.Type()) == "" {
 		return false
 	}

@@ -30,12 +30,11 @@
 //
 // # The search
 //
-// Terms are built bottom-up, the cheapest first, as columns of values over 28 to 64
-// examples. Of all terms with the same column only the first is kept. A term that
-// is the output on all examples is checked on the whole pool of inputs; an input
-// that refutes it becomes an example, and the search starts again. Outputs are also
-// looked up through inverses (not, +1, -1, conversions). Two terms may be joined by
-// a condition that says which of them is right.
+// Terms are built bottom-up, the cheapest first, as columns of values over 28 to 64 examples. Only
+// the first term with a column is kept. A term that is the output on all examples is checked on the
+// whole pool of inputs; an input that refutes it becomes an example, and the search starts again.
+// Outputs are also looked up through inverses (not, +1, -1, conversions). Two terms may be joined
+// by a condition that says which of them is right.
 //
 // The functions are those of the standard library, and of the [Modules] whose packages
 // [Options.Packages] names. Terms of the two kinds are matches of their own.

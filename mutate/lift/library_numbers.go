@@ -7,6 +7,7 @@ import (
 	"unicode"
 )
 
+// init registers the functions on numbers.
 func init() {
 	// The arithmetic of each type comes first, then masks for the unsigned ones, and comparisons
 	// for all that have an order.

@@ -32,7 +32,7 @@ func newModule(module string, packages []string, register func()) *Module {
 	for _, p := range packages {
 		paths[path.Base(p)] = p
 	}
-	// What registers a function puts it into all; those of a module are no part of it.
+	// Registering a function puts it into all, which holds none of a module's functions.
 	kept := all
 	defer func() { all = kept }()
 	all = nil

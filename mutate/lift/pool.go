@@ -50,7 +50,7 @@ func (p *pool) examples(n int) []int {
 			}
 			recorded++
 		}
-		// What is left over fills the end if there are too few.
+		// Surplus inputs fill the end if there are too few.
 		if groups[h]++; groups[h] > n/3 {
 			spare = append(spare, i)
 			continue

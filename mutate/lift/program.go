@@ -151,7 +151,7 @@ func (w *writer) copy(n ast.Node, change func(ast.Node) (string, bool)) string {
 // loop returns the text of a loop whose body burns fuel.
 func (w *writer) loop(n ast.Stmt, body *ast.BlockStmt, change func(ast.Node) (string, bool)) string {
 	var b strings.Builder
-	// What stands between the parts of the loop is copied as it is; the parts may have changes in
+	// The text between the parts of the loop is copied as it is; the parts may have changes in
 	// them.
 	at := n.Pos()
 	ast.Inspect(n, func(k ast.Node) bool {

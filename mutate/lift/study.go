@@ -317,7 +317,7 @@ func (s *Study) answer(q *question, l *limits) answered {
 
 // ways splits the terms of each output: into those of the standard library, where each output has
 // one, and those of modules, where some output has one. The measurement then decides between the
-// two. A term of a module that is dearer by estimate than one of the standard library is no way of
+// two. A term of a module that is slower by estimate than one of the standard library is no way of
 // its own: nearly all values can be had by a detour over some function.
 func ways(right [][]*term) (out [][][]*term) {
 	standard, modules := make([][]*term, len(right)), make([][]*term, len(right))

@@ -39,6 +39,8 @@ func paramOf(t *beagle.Target, i int) beagle.Param {
 	return t.Params[i]
 }
 
+// paramInWords describes the recorded arguments of a parameter. With hide it shows shapes and no
+// values.
 func paramInWords(p beagle.Param, f *beagle.ParamFacet, records int, hide *redactor) []string {
 	var says []string
 	say := func(when bool, format string, args ...any) {

@@ -83,6 +83,7 @@ func (f facts) fromCompiler(v *Version) {
 	}
 }
 
+// fromInputs adds the facts that the recorded arguments show.
 func (f facts) fromInputs(t *beagle.Target, x *beagle.Facets) {
 	if x == nil {
 		return

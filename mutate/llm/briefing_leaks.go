@@ -177,6 +177,7 @@ func isNumeric(v constant.Value) bool { return v.Kind() == constant.Int || v.Kin
 // maxShift bounds the numbers that code spells by shifting: no type holds a larger one.
 const maxShift = 64
 
+// foldBinary computes a constant expression; unknown where Go would not compile it.
 func foldBinary(a constant.Value, op token.Token, b constant.Value) constant.Value {
 	unknown := constant.MakeUnknown()
 	switch {

@@ -17,9 +17,8 @@ import (
 )
 
 // A redactor shows captured things, and texts that may quote them, without revealing them. It works
-// by permission. Of words, it passes those of the target's own source, those that Go predeclares,
-// and those of Beagle's messages. It reduces every literal to its shape. A nil redactor changes
-// nothing.
+// by permission. It passes words of the target's own source, those that Go predeclares, and those
+// of Beagle's messages. It reduces every literal to its shape. A nil redactor changes nothing.
 type redactor struct{ words map[string]bool }
 
 // withheld replaces a word that may not be harmless.
@@ -62,7 +61,7 @@ func (r *redactor) allows(word string) bool {
 }
 
 // value describes a value in Go syntax without revealing it. Types, lengths and kinds of characters
-// stay, and every literal goes. Of a panic, its type stays.
+// stay, and every literal goes. A panic keeps its type.
 //
 //	"user-4711@x.org"     text(15 bytes: lower case, digits, punctuation)
 //	[]string{"a", "b"}    []string{text(1 bytes: lower case), text(1 bytes: lower case)}

@@ -62,7 +62,7 @@ func versionInWords(v *Version) string {
 	return says
 }
 
-// classesInWords says how fast a version is on each kind of input.
+// classesInWords describes how fast a version is on each kind of input.
 func classesInWords(list []InputClass) string {
 	var out []string
 	for _, c := range list {

@@ -78,11 +78,11 @@ func (b *Budget) try(worst Spent) (r *Reservation, freed <-chan struct{}, err er
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := b.now()
-	if over := b.over(now.Add(worst)); over != "" {
+	if over := b.exceededCaps(now.Add(worst)); over != "" {
 		return nil, nil, &Error{Kind: OverBudget, Message: "the budget does not cover another call: " + over,
 			Remedy: "raise the budget, or take a cheaper model, a shorter prompt or a shorter reply"}
 	}
-	if b.over(now.Add(b.reserved).Add(worst)) != "" {
+	if b.exceededCaps(now.Add(b.reserved).Add(worst)) != "" {
 		return nil, b.freed, nil
 	}
 	worst.Time = 0
@@ -90,8 +90,8 @@ func (b *Budget) try(worst Spent) (r *Reservation, freed <-chan struct{}, err er
 	return &Reservation{budget: b, worst: worst}, nil, nil
 }
 
-// over names the caps that s would exceed.
-func (b *Budget) over(s Spent) string {
+// exceededCaps names the caps that s would exceed.
+func (b *Budget) exceededCaps(s Spent) string {
 	var out []string
 	if b.caps.Money > 0 && (s.Money > b.caps.Money || s.Money < 0) {
 		out = append(out, fmt.Sprintf("%v of %v with it", s.Money, b.caps.Money))

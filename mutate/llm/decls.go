@@ -191,6 +191,7 @@ func withoutPrograms(ps []piece) []piece {
 	return slices.DeleteFunc(ps, isProgram)
 }
 
+// isProgram reports whether a declaration is main, a test, a benchmark or an example.
 func isProgram(p piece) bool {
 	fn, ok := p.decl.(*ast.FuncDecl)
 	if !ok || fn.Recv != nil || !programNames.MatchString(fn.Name.Name) {

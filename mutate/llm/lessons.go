@@ -219,8 +219,8 @@ func lessonsInWords(taught []Lesson, limit int) string {
 	return b.String()
 }
 
-// shown returns the names of the lessons whose titles a text holds.
-func shown(taught []Lesson, text string) []string {
+// lessonsIn returns the names of the lessons whose titles a text holds.
+func lessonsIn(taught []Lesson, text string) []string {
 	var out []string
 	for _, l := range taught {
 		if strings.Contains(text, lessonInWords(&l)) {

@@ -79,6 +79,8 @@ var goRelease = regexp.MustCompile(`1\.[0-9]+`)
 
 func goVersion(toolchain string) string { return goRelease.FindString(toolchain) }
 
+// learned returns the body of a lesson: the gain, its steps, and the change unless it leaks a
+// captured value.
 func learned(r *beagle.Result, e *Briefing) string {
 	const maxDiff = 3 << 10
 	var b strings.Builder

@@ -76,7 +76,7 @@ func Compose(e *Briefing, l Limits, seed uint64) Prompt {
 			p.Cut = append(p.Cut, fmt.Sprintf("%s: %d of %d bytes", part.name, got, whole))
 		}
 		if part.name == "lessons" {
-			p.Lessons = shown(taught, text)
+			p.Lessons = lessonsIn(taught, text)
 		}
 	}
 	b.WriteString(request)
@@ -137,12 +137,12 @@ func (e *Briefing) request(seed uint64) string {
 				"Your last version is not right. Mend it, keeping its idea where that can be right. Change " +
 				"the version to change, which is as before. Answer in the form that was given.\n"
 		}
-		return title + "The version to change is now your last one. Take it further: " + e.wanted(seed) +
+		return title + "The version to change is now your last one. Take it further: " + e.wantedIdea(seed) +
 			" Answer in the form that was given.\n"
 	}
 	// Improve asks for something new, with an idea that depends on the seed.
 	return title +
 		fmt.Sprintf("Change the version to change of %s so that it becomes faster on what it receives. Do not propose "+
 			"an idea again that stands under \"What was tried\". %s Answer in the form that was given.\n", name,
-			e.wanted(seed))
+			e.wantedIdea(seed))
 }

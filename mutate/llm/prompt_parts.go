@@ -133,6 +133,7 @@ func GroupRules(t *beagle.Target) string {
 	return groupRules
 }
 
+// target describes the function to make faster; "" if its signature alone exceeds the limit.
 func (e *Briefing) target(limit int) string {
 	t := e.Target
 	if t == nil {
@@ -176,8 +177,8 @@ func (e *Briefing) helpers() (names []string) {
 	return names
 }
 
-// panics says whether the function panics. A look at its code is a guess on the safe side: recorded
-// calls come first.
+// panics describes whether the function panics. A look at its code is a guess on the safe side:
+// recorded calls come first.
 func (e *Briefing) panics() string {
 	f := e.Facets
 	switch {
@@ -269,7 +270,7 @@ func (e *Briefing) profile(limit int) string {
 	return head + inBlock(hotLines(&e.Parent), limit-len(head), "lines")
 }
 
-// last says what became of the reply before, in a conversation.
+// last describes what became of the reply before, in a conversation.
 func (e *Briefing) last(limit int) string {
 	if e.Last == nil {
 		return ""

@@ -466,7 +466,7 @@ func TestNoProfileNoShares(t *testing.T) {
 func TestWantedIdeasDiffer(t *testing.T) {
 	e := validator(t)
 	e.Parent.Cost = &beagle.Resources{Nanos: 100, Allocs: 2, Bytes: 64}
-	first, second := e.wanted(0), e.wanted(1)
+	first, second := e.wantedIdea(0), e.wantedIdea(1)
 	if first == second || !strings.Contains(first, "2.0 of 64 bytes") || !strings.Contains(second, "line 15") {
 		t.Errorf("%s\n%s", first, second)
 	}

@@ -13,9 +13,9 @@ type wish struct {
 	gain float64
 }
 
-// wanted names the idea that this call should bring. Calls of different seeds ask for different
+// wantedIdea names the idea that this call should bring. Calls of different seeds ask for different
 // ideas, the most promising first, so that concurrent calls do not bring the same.
-func (e *Briefing) wanted(seed uint64) string {
+func (e *Briefing) wantedIdea(seed uint64) string {
 	all := e.wishes()
 	return all[seed%uint64(len(all))].text
 }

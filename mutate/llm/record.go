@@ -151,7 +151,7 @@ func (r *Replayer) read() error {
 	return nil
 }
 
-// parting says where two requests differ, and returns how much they have in common.
+// parting returns where two requests differ, and how much they have in common.
 func parting(a, b Request) (where string, same int) {
 	var out []string
 	differ := func(name string, x, y any) {

@@ -21,6 +21,7 @@ type complaint struct {
 	kind, code, param, message string
 }
 
+// readComplaint reads a provider's error in any of the usual forms.
 func readComplaint(body []byte) complaint {
 	var outer map[string]json.RawMessage
 	if json.Unmarshal(body, &outer) != nil {
@@ -124,7 +125,7 @@ func remedy(kind ErrorKind, m Model, c complaint) string {
 	case Malformed:
 		return fmt.Sprintf("Check that %s speaks the %s protocol.", m.URL, m.Provider)
 	}
-	// Of other refusals only the parameter is known that the server names.
+	// Other refusals show only the parameter that the server names.
 	if c.param != "" {
 		return fmt.Sprintf("The server refuses the parameter %s.", c.param)
 	}

@@ -178,8 +178,8 @@ func (b bound) capacity() string {
 	return b.text
 }
 
-// emptyValue says how a variable starts: "nil" for `var v []T`, "empty" for `[]T{}`, make([]T, 0)
-// and map literals. elem is the type as written.
+// emptyValue returns how a variable starts: "nil" for `var v []T`, "empty" for `[]T{}`, make([]T,
+// 0) and map literals. elem is the type as written.
 func emptyValue(p *mutate.Pass, d facts.Declaration) (kind, typ string) {
 	// The difference between nil and empty is visible, so it is kept.
 	if d.Value == nil && d.Type != nil {

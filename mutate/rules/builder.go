@@ -349,8 +349,8 @@ func findBuilderGrow(p *mutate.Pass) []mutate.Site {
 		if d.Var.Type().String() != "strings.Builder" || asksCapacity(p, d.Var) {
 			continue
 		}
-		// A loop with known sizes has the best estimate. Else many writes in a row are counted with
-		// what is known of each.
+		// A loop with known sizes has the best estimate. Otherwise the known sizes of many writes
+		// in a row are added.
 		if b := sizedBuilder(p, d, list[i+1:]); b != nil {
 			sites = append(sites, mutate.Site{Node: b.loop, Label: "builder " + b.name + " filled in a loop", Data: b})
 			continue

@@ -33,7 +33,7 @@ case 2: // c == ' ' || c == '\t'
 	blanks++
 }
 
-// byteClass says which test a byte is the first to pass; 0 is none.
+// byteClass holds the first test that each byte passes; 0 is none.
 var byteClass = func() (t [256]uint8) {
 	for i := range t {
 		switch c := byte(i); {

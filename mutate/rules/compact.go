@@ -107,7 +107,7 @@ func fromEmpty(m *example.Match) bool {
 	if d, ok := facts.Declared.Of(p)[v]; !ok || d.Value == nil || !neverNil(p, d.Value, v) {
 		return false
 	}
-	// What is assigned later must be an append to itself, or fresh.
+	// A later assignment must append to the variable itself, or be fresh.
 	for as := range mutate.Nodes[*ast.AssignStmt](p, nil) {
 		for i, l := range as.Lhs {
 			if p.Var(l) == v && (len(as.Rhs) != len(as.Lhs) || !neverNil(p, as.Rhs[i], v)) {

@@ -245,7 +245,7 @@ func namedAfter(p *mutate.Pass, arg ast.Expr, v *types.Var) string {
 		}
 		return id.Name
 	}
-	// Of a value only letters and digits can be part of a name.
+	// Only letters and digits of a value can be part of a name.
 	word := ""
 	for _, r := range p.Info.Types[arg].Value.ExactString() {
 		if '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {

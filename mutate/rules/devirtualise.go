@@ -149,7 +149,7 @@ func (d dynamicCalls) types(p *mutate.Pass) []mutate.Param {
 			add(types.NewPointer(named)) // the interface may hold either, and the code does not say
 		}
 	}
-	// Of the library only types of imported packages can be named without a new import.
+	// Only library types of imported packages can be named without a new import.
 	for _, pkg := range p.Pkg.Imports() {
 		for _, name := range wellKnown {
 			path, typ, _ := strings.Cut(name, ".")

@@ -168,7 +168,7 @@ func rangedTrips(p *mutate.Pass, s *ast.RangeStmt) *fixedLoop {
 		}
 		return nil
 	}
-	// Of a local array only the length is known. The elements are read where they are used, so the
+	// A local array has a known length only. The elements are read where they are used, so the
 	// array must stay as it is.
 	a, ok := v.Type().Underlying().(*types.Array)
 	if !ok || a.Len() < 1 || a.Len() > maxTrips || !facts.IsLocal(p, v) || !staysArray(p, v, s) {

@@ -64,7 +64,7 @@ var Lemmas = []Lemma{
 	{"fix-forvar", "copy/after.go", 8},
 }
 
-// WithoutLemma says why the other rules that claim exactness have no lemma.
+// WithoutLemma gives the reason why the other rules that claim exactness have no lemma.
 var WithoutLemma = map[string]string{
 	"row-slice":         "slices of slices have too many combinations of lengths",
 	"field-accumulator": "its example is of floating point",

@@ -33,7 +33,7 @@ for i := range key {
 func findLocalCopy(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for s := range mutate.Nodes[ast.Stmt](p, nil) {
-		// Of nested loops, the outermost does the most turns.
+		// The outermost of nested loops runs the most iterations.
 		if loopBody(s) == nil || p.InLoop(s) {
 			continue
 		}

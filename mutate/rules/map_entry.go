@@ -172,8 +172,8 @@ func (s *mapEntrySite) makes(p *mutate.Pass) bool {
 	return s.keeps(p, s.made.Rhs[0])
 }
 
-// keeps reports whether code leaves the names alone that the map and the key consist of. What the
-// map holds may change: the entry is stored after it.
+// keeps reports whether code leaves the names alone that the map and the key consist of. The map's
+// entries may change: the new entry is stored after them.
 func (s *mapEntrySite) keeps(p *mutate.Pass, code ast.Node) bool {
 	for v := range s.names(p) {
 		if s.assigns(p, v, code) {
@@ -183,8 +183,8 @@ func (s *mapEntrySite) keeps(p *mutate.Pass, code ast.Node) bool {
 	return s.private(p) || !p.Effects(code).Writes
 }
 
-// assigns reports whether code assigns a name of the map or the key. What it does to the element of
-// the entry leaves them alone.
+// assigns reports whether code assigns a name of the map or the key. Changes of the entry's element
+// leave them alone.
 func (s *mapEntrySite) assigns(p *mutate.Pass, v *types.Var, code ast.Node) bool {
 	return slices.ContainsFunc(p.Uses(v, code), func(id *ast.Ident) bool {
 		inEntry := func(up ast.Node) bool {

@@ -81,7 +81,7 @@ const (
 	unknown // it does something else, or what it does depends on more than the byte
 )
 
-// actionOn says what an iteration does with a byte. ok is false where it does anything that many
+// actionOn returns what an iteration does with a byte. ok is false where it does anything that many
 // iterations cannot do at once.
 func (l *byteLoop) actionOn(p *mutate.Pass, c byte) (t byteAction, ok bool) {
 	w := &walker{p: p, l: l, char: c, env: maps.Clone(l.known)}

@@ -157,8 +157,7 @@ func appendsPerIteration(p *mutate.Pass, v *types.Var, loop ast.Stmt) (per int, 
 			return 0, false, nil
 		}
 		own[st] = true
-		// Of neighbouring appends only the first is a place: the room can be made for all of them
-		// at once.
+		// Only the first of neighbouring appends is a place: it makes room for all of them at once.
 		if list, i := p.Siblings(st); i < 1 || !own[list[i-1]] {
 			at = append(at, st)
 		}
@@ -182,7 +181,7 @@ func mostAppends(list []ast.Stmt, own map[ast.Node]bool) int {
 	n := 0
 	for i, s := range list {
 		switch s := s.(type) {
-		// Of two branches the larger one counts. If the body leaves, the code behind counts as the
+		// The larger of two branches counts. If the body leaves, the code after it counts as the
 		// other branch.
 		case *ast.IfStmt:
 			then := mostAppends(s.Body.List, own)

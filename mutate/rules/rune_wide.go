@@ -73,7 +73,7 @@ func agreement(states ...map[*types.Var]truth) map[*types.Var]truth {
 			out = maps.Clone(state)
 			continue
 		}
-		// What differs, or is known in one state only, is not known afterwards.
+		// A fact that differs, or is known in one state only, is unknown afterwards.
 		maps.DeleteFunc(out, func(v *types.Var, t truth) bool {
 			other, ok := state[v]
 			return !ok || other != t
@@ -324,7 +324,7 @@ func (w *wideRune) arm(list []ast.Stmt) effect {
 			}
 		}
 	}
-	// What the body leaves alike is known behind the switch; a body that leaves the iteration does
+	// Facts that the body keeps are known after the switch; a body that leaves the iteration does
 	// not get there.
 	before := maps.Clone(w.known)
 	e := w.list(list)

@@ -53,7 +53,8 @@ func Set(name string) (rules []*mutate.Mutator, ok bool) {
 	return rules, ok
 }
 
-// Reason says why a rule that finds few places in public code is in [Default] all the same, or "".
+// Reason returns why a rule that finds few places in public code is in [Default] all the same, or
+// "".
 func Reason(name string) string { return rare[name] }
 
 // rare holds the reasons for rules that find a place in fewer than 1 in 2,000 functions of public

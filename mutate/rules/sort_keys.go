@@ -141,6 +141,7 @@ func calmKey(p *mutate.Pass, s *sortCall, key ast.Expr) bool {
 	return calm
 }
 
+// rewriteSortKeys computes the keys once, and sorts pairs of a key and an element.
 func rewriteSortKeys(p *mutate.Pass, site mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 	s := site.Data.(*sortCall)
 	k := s.keys[0]

@@ -113,7 +113,7 @@ func indexWithin(p *mutate.Pass, index ast.Expr, n int64) (masked, within bool) 
 			return true, true
 		}
 	}
-	// Else the index must depend on one byte, and is evaluated for all of its values.
+	// Otherwise the index must depend on one byte, and is evaluated for all of its values.
 	operand := onlyByte(p, index)
 	if operand == nil {
 		return false, false

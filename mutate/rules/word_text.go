@@ -12,8 +12,8 @@ import (
 // type.
 type wordText string
 
-// The types that code reads words from. Of a type parameter it is only known that it stands for
-// strings or for slices of bytes: helpers of it are generic.
+// The types that code reads words from. A type parameter stands for strings or for slices of bytes,
+// so its helpers are generic.
 const (
 	bytesText  wordText = "[]byte"
 	stringText wordText = "string"

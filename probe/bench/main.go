@@ -35,6 +35,7 @@ type off struct{ Base, Again, Gate float64 }
 // An armed is the cost of a capture in percent of a core, and how many calls it captured a second.
 type armed struct{ Share, Low, High, Taken float64 }
 
+// run measures the gate in programs of several layouts and prints the medians.
 func run(layouts, rounds int) error {
 	dir, err := os.MkdirTemp("", "beagle-bench-*")
 	if err != nil {

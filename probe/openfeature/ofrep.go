@@ -60,6 +60,7 @@ func (p *OFREP) evaluate(ctx context.Context, flag string, flat of.FlattenedCont
 	return reply.Value, of.ProviderResolutionDetail{Reason: reply.Reason, Variant: reply.Variant}
 }
 
+// post asks the service for a flag. It returns the status and the body.
 func (p *OFREP) post(ctx context.Context, flag string, flat of.FlattenedContext) (int, []byte, error) {
 	timeout := p.Timeout
 	if timeout == 0 {

@@ -17,6 +17,8 @@ func Fix(function string, arm Arm, over func(why string)) (stop func(), err erro
 	return here.fix(function, arm, over)
 }
 
+// fix runs an arm in the whole process until stop, without a controller. A guard that trips calls
+// over.
 func (p *process) fix(function string, arm Arm, over func(string)) (stop func(), err error) {
 	if arm >= arms {
 		return nil, fmt.Errorf("there is no arm %d", uint8(arm))

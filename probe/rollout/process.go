@@ -44,6 +44,7 @@ func Register(s *Switch, function, build string, options ...Option) {
 	here.register(s, function, build, options...)
 }
 
+// register adds a function with versions. The first one adds the verbs of rollouts to the probe.
 func (p *process) register(s *Switch, function, build string, options ...Option) {
 	s.name, s.build = function, build
 	for _, o := range options {

@@ -106,7 +106,7 @@ const spread = 0x9e3779b97f4a7c15
 // one returns the bound below which one of n multiples of spread lies, for n = in.
 func one(in uint64) (below uint64) { return math.MaxUint64 / in }
 
-// chosen says whether the nth call of a shard is timed, and whether it is run on both versions.
+// chosen reports whether the nth call of a shard is timed, and whether it is run on both versions.
 func chosen(n, below uint64) (timed, checked bool) {
 	const half = 1 << 63
 	at := n * spread

@@ -36,7 +36,7 @@ const (
 	MaxReply   = 16 << 20
 )
 
-// Start says which sites to arm and within which bounds. A zero field means its default.
+// Start names the sites to arm, and the bounds. A zero field means its default.
 type Start struct {
 	Sites    []string `json:"sites"`              // names; a name may end with *
 	Rate     int      `json:"rate,omitempty"`     // calls a second at a site: 10, at most 1000
@@ -142,7 +142,7 @@ type Counts struct {
 	InFlight *InFlight `json:"in_flight,omitempty"`
 }
 
-// InFlight says how many other calls of a site are under way in the process while one is.
+// InFlight counts how many other calls of a site are under way in the process while one is.
 type InFlight struct {
 	Calls  uint64  `json:"calls"` // captured calls whose duration was seen
 	Mean   float64 `json:"mean"`  // the rate times the mean duration

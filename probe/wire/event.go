@@ -66,6 +66,7 @@ func ReadEvents(b []byte) (events []Event, err error) {
 	return events, nil
 }
 
+// readEvent decodes an event, and checks its values.
 func readEvent(b []byte) (e Event, err error) {
 	next := func() uint64 {
 		n, size := binary.Uvarint(b)

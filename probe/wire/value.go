@@ -74,6 +74,7 @@ func (w *walker) uint() uint64 {
 	return n
 }
 
+// value skips a value or a hole.
 func (w *walker) value(depth int) {
 	// Check the bounds.
 	if depth > maxDepth {
@@ -111,6 +112,7 @@ func (w *walker) value(depth int) {
 	}
 }
 
+// composite skips the parts of a value with other values in it.
 func (w *walker) composite(tag byte, depth int) {
 	switch tag {
 	case TagBytes:

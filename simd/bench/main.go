@@ -32,6 +32,7 @@ var sections = []struct {
 	{"archsimd", printArchsimd}, {"modes", printModes},
 }
 
+// run prints the chosen sections and returns the exit status.
 func run(args []string, out, errw io.Writer) int {
 	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
 	fs.SetOutput(errw)

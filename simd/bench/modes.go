@@ -83,6 +83,7 @@ func deeper(level int, b []byte, f func([]byte)) (room [16]byte) {
 	return room
 }
 
+// printModes prints how the cycles of a call depend on the stack's place in a page.
 func printModes(out io.Writer) {
 	b := letters(30)
 	lines := map[uintptr]float64{} // the best moment of each cache line of a page

@@ -51,6 +51,7 @@ func main() {
 	}
 }
 
+// run judges the chosen entries, and prints a row for each.
 func run(ctx context.Context, o *options, out, progress io.Writer) error {
 	// Choose the entries and the mode.
 	entries, err := selected(o)

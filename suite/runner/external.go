@@ -72,7 +72,7 @@ func text(ctx context.Context, dir, target string) (string, error) {
 	return unit.Target.Source, nil
 }
 
-// oneLineOf says what is wrong, without the remedy and in one line.
+// oneLineOf returns what is wrong, without the remedy and in one line.
 func oneLineOf(err error) string {
 	var bad *beagle.UsageError
 	if errors.As(err, &bad) {

@@ -169,8 +169,8 @@ func (c *Conversation) listen(ctx context.Context, client Client, address string
 	return heard
 }
 
-// describe names the kind of an error. Of one in the middle of a reply it
-// repeats the server's words.
+// describe names the kind of an error. For an error in the middle of a reply it repeats the
+// server's words.
 func describe(err error) string {
 	var status *chat.StatusError
 	var stream *chat.StreamError

@@ -44,6 +44,7 @@ func completions(ctx context.Context, s chat.Server, r chat.Request) iter.Seq2[c
 	}
 }
 
+// openaiParams returns a request in the form of the SDK.
 func openaiParams(r chat.Request) openai.ChatCompletionNewParams {
 	p := openai.ChatCompletionNewParams{Model: r.Model}
 	if r.System != "" {

@@ -56,7 +56,7 @@ func (d *Driver) Rollout(ctx context.Context, id string) error {
 	return err
 }
 
-// RolloutStatus says how the workflow of a rollout stands; see [Backend].
+// RolloutStatus returns how the workflow of a rollout stands; see [Backend].
 func (d *Driver) RolloutStatus(ctx context.Context, id string) (RolloutStatus, error) {
 	last, err := d.ask(ctx, request{Verb: rolloutStatus, Run: id})
 	if err == nil && last.Rollout == nil {

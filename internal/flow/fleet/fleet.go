@@ -139,7 +139,7 @@ type Backend interface {
 	// Rollout drives a rollout whose order is in the store, and returns when it is over. It only
 	// follows one that is under way.
 	Rollout(ctx context.Context, id string) error
-	// RolloutStatus says how its workflow stands.
+	// RolloutStatus returns how its workflow stands.
 	RolloutStatus(ctx context.Context, id string) (RolloutStatus, error)
 	// StopRollout has the workflow roll back.
 	StopRollout(ctx context.Context, id string) error

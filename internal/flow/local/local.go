@@ -196,6 +196,7 @@ func (r *run) save() error {
 	return r.d.Store.SaveRun(r.entry)
 }
 
+// work takes a run through its stages: prepare, restore, search, judge and report.
 func (r *run) work(ctx context.Context) (*beagle.Result, error) {
 	if r.spec.Models.On() { // said before anything else, since something may leave the machine
 		r.d.Watch.Stage("models", r.spec.DescribeModels())

@@ -552,7 +552,7 @@ func repliesOnce(t *testing.T, s *store.Store, run string, server *llmtest.Serve
 	if paid := server.Stats().Paid; paid != len(asked) || len(asked) < replies {
 		t.Errorf("%d answers paid for %d questions, %d replies", paid, len(asked), replies)
 	}
-	// Of a provider without such keys, the result says what may have been paid twice.
+	// For a provider without such keys, the result says what may have been paid twice.
 	if m.Lost != sent-replies || (m.AtMost > 0) != (m.Lost > 0) {
 		t.Errorf("%d lost for at most $%g; %d sent, %d replies", m.Lost, m.AtMost, sent, replies)
 	}

@@ -26,7 +26,7 @@ func (l *loop) take(r *Reply) error {
 	l.arrived = append(l.arrived, *r)
 	l.call = l.Now().Sub(l.asked)
 	if r.Untold && l.Tokens {
-		l.once("the agent " + r.Model + " does not say how many tokens it uses: --budget-tokens cannot hold for it")
+		l.warnOnce("the agent " + r.Model + " does not say how many tokens it uses: --budget-tokens cannot hold for it")
 	}
 	switch {
 	case r.Spent:
@@ -45,8 +45,8 @@ func (l *loop) unheard(model, why string) {
 	}
 }
 
-// once tells of something the first time that it happens.
-func (l *loop) once(what string) {
+// warnOnce tells of something the first time that it happens.
+func (l *loop) warnOnce(what string) {
 	if l.warned[what]++; l.warned[what] == 1 {
 		l.Warn(what)
 	}

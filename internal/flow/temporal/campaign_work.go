@@ -41,7 +41,7 @@ func worked(s *store.Store, id string) (*campaigns.Work, *campaign.State, error)
 	return w, state, err
 }
 
-// StandCampaign says which target is next.
+// StandCampaign returns the next target.
 func (b *localActivities) StandCampaign(_ context.Context, c CampaignInput) (campaigns.Stand, error) {
 	w, s, err := worked(b.store, c.Campaign)
 	if err != nil {

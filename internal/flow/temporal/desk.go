@@ -74,6 +74,7 @@ func (d *desks) sit(run string) *desk {
 	return k
 }
 
+// leave ends a user's work at a desk, and closes desks that are idle for too long or too many.
 func (d *desks) leave(k *desk) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

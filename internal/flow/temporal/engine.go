@@ -87,7 +87,7 @@ func (e *engine) Await(most time.Duration, door bool) (loop.Wakeup, error) {
 		if door {
 			wait = min(wait, doorEvery)
 		}
-		got, err := e.within(wait, &h)
+		got, err := e.waitFor(wait, &h)
 		if err != nil {
 			return loop.Wakeup{}, err
 		}
@@ -103,8 +103,8 @@ func (e *engine) Await(most time.Duration, door bool) (loop.Wakeup, error) {
 	}
 }
 
-// within waits for an event, for this long.
-func (e *engine) within(wait time.Duration, h *wakeup) (got bool, err error) {
+// waitFor waits for an event, for this long.
+func (e *engine) waitFor(wait time.Duration, h *wakeup) (got bool, err error) {
 	ctx, cancel := workflow.WithCancel(e.ctx)
 	defer cancel()
 	s := workflow.NewSelector(ctx)

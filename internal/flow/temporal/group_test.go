@@ -76,8 +76,8 @@ const (
 )
 
 // TestGroupRun searches a type with its methods on a real server, in one of three runs. The worker
-// is killed after the first verdicts. Of two layouts that are handed in one wins and one falls, as
-// with the local driver.
+// is killed after the first verdicts. Two layouts are handed in: one wins and one falls, as with
+// the local driver.
 func TestGroupRun(t *testing.T) {
 	sampletest.Rarely(t, 3)
 	f := newFleet(t, "127.0.0.1")

@@ -141,6 +141,7 @@ func (a *rollouts) Enter(_ context.Context, e Entry) (pilot.Leg, error) {
 	return at, nil
 }
 
+// enter adds a round's news to a rollout's state. A repeated round changes nothing.
 func (a *rollouts) enter(e Entry) (pilot.Leg, error) {
 	base := pilot.Base{Store: a.store, ID: e.Rollout}
 	f, err := base.Load()

@@ -38,7 +38,7 @@ func (b *localActivities) Begin(_ context.Context, o Order) (Told, error) {
 	if _, err := b.store.Load(o.Run, standing, &stood); err != nil {
 		return Told{}, err
 	}
-	out, err := b.told(o.Run, p, TellOrder{})
+	out, err := b.report(o.Run, p, TellOrder{})
 	if err == nil && stood.State == p.state && stood.Draft != nil {
 		out.Draft = stood.Draft
 		err = b.stands(o.Run, p, stood)
@@ -67,7 +67,7 @@ func (b *localActivities) Draw(_ context.Context, d Draw) (Drawn, error) {
 	return b.drawn(p, d, draft, asked)
 }
 
-// drawn says how far a draft is. If models write, it also saves the draft, since their versions
+// drawn returns how far a draft is. If models write, it also saves the draft, since their versions
 // are paid for.
 func (b *localActivities) drawn(
 	p *position, d Draw, draft *flow.Draft, asked []evolve.Proposal,
@@ -234,7 +234,7 @@ func (b *localActivities) Tell(_ context.Context, t TellOrder) (Told, error) {
 		Evaluating: t.Evaluating}); err != nil {
 		return Told{}, err
 	}
-	out, err := b.told(t.Run, p, t)
+	out, err := b.report(t.Run, p, t)
 	if err != nil {
 		return out, err
 	}
@@ -321,9 +321,8 @@ func (b *localActivities) settle(t TellOrder, draft *flow.Draft) ([]flow.Evaluat
 	return all.Candidates, digest, err
 }
 
-// told says where the search stands, and saves it for a run that is started
-// again.
-func (b *localActivities) told(run string, p *position, t TellOrder) (Told, error) {
+// report returns where the search stands, and saves it for a run that is started again.
+func (b *localActivities) report(run string, p *position, t TellOrder) (Told, error) {
 	e := p.c.Event(&p.spec)
 	if t.Used != "" {
 		e.Models = new(flow.ModelsEvent)

@@ -24,7 +24,7 @@ func join(ctx context.Context, c client.Client, id, queue, workflow string, orde
 	return err
 }
 
-// ended says how a workflow ended that was waited for.
+// ended returns the error of an awaited workflow.
 func ended(ctx context.Context, err error, id, what, remedy string) error {
 	switch {
 	case ctx.Err() != nil:

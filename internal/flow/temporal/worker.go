@@ -171,6 +171,7 @@ type registry interface {
 	RegisterActivityWithOptions(a any, o activity.RegisterOptions)
 }
 
+// register registers the workflows with their local activities, or the other activities.
 func register(r registry, s *store.Store, a *activities, workflows bool) {
 	named := func(name string) activity.RegisterOptions { return activity.RegisterOptions{Name: name} }
 	if workflows {

@@ -183,16 +183,16 @@ func (b *Backend) Evaluate(
 ) (*mcp.Evaluation, error) {
 	v := b.veil(target)
 	e, err := b.judge.evaluate(ctx, target, source, note, v.progress(tell))
-	return b.shown(e, v.error(err))
+	return b.redacted(e, v.error(err))
 }
 
 // Evaluation returns a judgement by its ID.
 func (b *Backend) Evaluation(id string) (*mcp.Evaluation, error) {
-	return b.shown(b.judge.evaluation(id))
+	return b.redacted(b.judge.evaluation(id))
 }
 
-// shown returns an evaluation as agents may see it.
-func (b *Backend) shown(e *mcp.Evaluation, err error) (*mcp.Evaluation, error) {
+// redacted returns an evaluation as agents may see it.
+func (b *Backend) redacted(e *mcp.Evaluation, err error) (*mcp.Evaluation, error) {
 	if err != nil || !b.redact {
 		return e, err
 	}
@@ -249,16 +249,16 @@ func (b *Backend) ours(r store.Run) bool {
 	}
 	var spec flow.Spec
 	if ok, err := b.store.Load(r.ID, "spec", &spec); ok && err == nil && filepath.IsAbs(spec.Dir) &&
-		!b.within(m, spec.Dir) {
+		!b.searched(m, spec.Dir) {
 		return false
 	}
 	return r.Spec == m.Path || strings.HasPrefix(r.Spec, m.Path+"/") || strings.HasPrefix(r.Spec, m.Path+".") ||
 		strings.HasPrefix(r.Spec, ".")
 }
 
-// within reports whether a search that was started in a directory searched the module: the
+// searched reports whether a search that was started in a directory searched the module: the
 // directory lies below the module, or in a workspace that has it, or is its root.
-func (b *Backend) within(m mcp.Module, dir string) bool {
+func (b *Backend) searched(m mcp.Module, dir string) bool {
 	home, dir := unlinked(m.Dir), unlinked(dir)
 	if holds(home, dir) {
 		return true

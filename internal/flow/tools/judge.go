@@ -42,9 +42,9 @@ func newJudge(spec flow.Spec, s *store.Store) *judge {
 	return j
 }
 
-// with runs something on a target when its turn has come. The store is locked for
+// runOn runs something on a target when its turn has come. The store is locked for
 // as long, so that no search measures at the same time.
-func (j *judge) with(ctx context.Context, target string, tell mcp.Progress, do func() error) error {
+func (j *judge) runOn(ctx context.Context, target string, tell mcp.Progress, do func() error) error {
 	select {
 	case <-j.turn:
 	default:
@@ -152,7 +152,7 @@ func (j *judge) watch(e flow.Event) {
 func (j *judge) describe(ctx context.Context, target string, tell mcp.Progress) (*mcp.Description, error) {
 	var out *mcp.Description
 	prepared := false
-	err := j.with(ctx, target, tell, func() error {
+	err := j.runOn(ctx, target, tell, func() error {
 		if err := j.record(ctx); err != nil {
 			return err
 		}
@@ -177,7 +177,7 @@ const versionName = "the agent's version"
 // evaluate judges a version. The same text of the same target is judged once.
 func (j *judge) evaluate(ctx context.Context, target, source, note string, tell mcp.Progress) (*mcp.Evaluation, error) {
 	var out *mcp.Evaluation
-	err := j.with(ctx, target, tell, func() error {
+	err := j.runOn(ctx, target, tell, func() error {
 		v, err := j.read(ctx, source)
 		if err != nil {
 			return err
@@ -225,7 +225,7 @@ func (j *judge) evaluation(id string) (*mcp.Evaluation, error) {
 
 func evaluationKey(id string) store.Key { return store.Key{Kind: "evaluation", Candidate: id} }
 
-// fingerprint tells whether a module's files changed: names, sizes and times.
+// fingerprint returns a hash of a module's files that changes with their names, sizes or times.
 func fingerprint(dir string) string {
 	var parts []any
 	filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

@@ -82,7 +82,7 @@ func TestShapesKeepTheName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	evaluated, err := b.shown(&mcp.Evaluation{Target: "./tag.Normal", Verdict: v}, nil)
+	evaluated, err := b.redacted(&mcp.Evaluation{Target: "./tag.Normal", Verdict: v}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ func Run(ctx context.Context, s *store.Store, o Options) ([]Done, error) {
 		Store: s,
 	}, machine: flow.ThisMachine(""), start: time.Now(), opened: map[string]string{}}
 	defer r.acts.Close()
-	done, err := r.known()
+	done, err := r.countedTrials()
 	if err != nil {
 		return nil, err
 	}
@@ -73,8 +73,8 @@ type runner struct {
 	opened  map[string]string // function -> run
 }
 
-// known returns the trials of the journal that count, in the plan's order.
-func (r *runner) known() ([]Done, error) {
+// countedTrials returns the trials of the journal that count, in the plan's order.
+func (r *runner) countedTrials() ([]Done, error) {
 	all, err := store.ReadJournal[Done](r.store, journalRun, journalName)
 	if err != nil {
 		return nil, err

@@ -109,7 +109,7 @@ func TestKnown(t *testing.T) {
 	d(0, func(*Done) {}) // a trial that was made twice
 	d(1, func(*Done) {})
 	d(3, func(*Done) {}) // with a hole before it
-	known, err := r.known()
+	known, err := r.countedTrials()
 	if err != nil || len(known) != 3 {
 		t.Fatalf("%d trials count, want 3: %v", len(known), err)
 	}

@@ -132,6 +132,8 @@ func (f *File) inOrder() []string {
 	})
 }
 
+// check returns an error unless the header's type, shape and range agree. left is the size of all
+// numbers.
 func (t tensor) check(left int64) error {
 	width := widths[t.Type]
 	if width == 0 {

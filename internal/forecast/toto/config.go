@@ -89,7 +89,7 @@ func (c config) check() error {
 	return nil
 }
 
-// across says whether a layer looks across series, not back in time.
+// across reports whether a layer looks across series, not back in time.
 func (c config) across(layer int) bool {
 	if c.AcrossFirst {
 		return layer%c.Period < c.Across

@@ -214,6 +214,7 @@ func (m *Model) rows(series []Series, horizon int) ([]row, error) {
 	return rows, nil
 }
 
+// newRow returns the last context values as whole patches. A gap repeats the value before it.
 func newRow(values []float64, patch, context int) (row, error) {
 	before := float32(0)
 	for _, v := range values[:max(0, len(values)-context)] {

@@ -54,6 +54,7 @@ func load(file *safetensors.File, c config) (*net, error) {
 	return n, nil
 }
 
+// layer loads a layer's weights; across is for attention between the series.
 func (l *loader) layer(name string, c config, across bool) layer {
 	out := layer{
 		first:  l.norm(name+"norm1", c.Width, c.Epsilon, c.NormWeight),

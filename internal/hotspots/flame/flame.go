@@ -46,9 +46,9 @@ func HTML(p *profile.Profile, title, unit string, scale float64) ([]byte, error)
 		},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("flame graph: %w%s", err, quiet.said())
+		return nil, fmt.Errorf("flame graph: %w%s", err, quiet.inParentheses())
 	}
-	return alone(page.String(), title, unit, scale)
+	return standalone(page.String(), title, unit, scale)
 }
 
 // style: what of the page works only with pprof's server behind it.
@@ -59,9 +59,9 @@ const style = `<style>
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
 `
 
-// alone makes the page stand by itself: its title, its unit, no menu that
+// standalone makes the page stand by itself: its title, its unit, no menu that
 // leads to a server, and a policy that lets it load nothing.
-func alone(page, title, unit string, scale float64) ([]byte, error) {
+func standalone(page, title, unit string, scale float64) ([]byte, error) {
 	for _, change := range []struct{ old, new string }{
 		{`"Scale":1,"Type":"cost","Unit":""`, fmt.Sprintf(`"Scale":%g,"Type":"cost","Unit":%s`, scale, asScript(unit))},
 		{"</head>", style + "</head>"},
@@ -128,7 +128,7 @@ func (*silent) IsTerminal() bool                    { return false }
 func (*silent) WantBrowser() bool                   { return false }
 func (*silent) SetAutoComplete(func(string) string) {}
 
-func (s *silent) said() string {
+func (s *silent) inParentheses() string {
 	if len(s.words) == 0 {
 		return ""
 	}

@@ -132,8 +132,8 @@ func leftBeside() {
 	judge.mu.Unlock()
 }
 
-// alone reports whether no other goroutine was in the target since Enter.
-func alone() bool {
+// isAlone reports whether no other goroutine was in the target since Enter.
+func isAlone() bool {
 	judge.mu.Lock()
 	defer judge.mu.Unlock()
 	return !judge.overlap
@@ -221,16 +221,15 @@ func skip(why string) {
 	}
 }
 
-// Judge compares what two versions made of their arguments.
+// Judge compares what two versions made of their arguments. A comparison counts only if no other
+// goroutine was in the target.
 func Judge[A, R any](c *Call, a *A, r *R, otherA *A, otherR *R) {
-	// A comparison counts only if no other goroutine was in the target.
 	told := func(kind, want, got string) {
-		if !alone() {
-			return
+		if isAlone() {
+			c.tell(&Difference{Kind: kind, Want: want, Got: got, Args: brief("%+v", *otherA)})
 		}
-		c.tell(&Difference{Kind: kind, Want: want, Got: got, Args: brief("%+v", *otherA)})
 	}
-	if !alone() {
+	if !isAlone() {
 		c.skip("another goroutine is in it at the same time")
 		return
 	}
@@ -245,28 +244,11 @@ func Judge[A, R any](c *Call, a *A, r *R, otherA *A, otherR *R) {
 		}
 	}
 	// How the calls ended, their results, and their arguments.
-	switch {
-	case c.first.end == left:
-		c.skip("the original ends its goroutine")
+	if !compareEnds(c, a, r, otherA, otherR, told) {
 		return
-	case c.first.end != c.other.end || c.first.end == panicked && !samePanic(c.first.value, c.other.value):
-		told("panic", c.first.String(), c.other.String())
 	}
-	if c.first.end == returned {
-		if unlike, err := compare(r, otherR); unlike {
-			told("result", brief("%+v", *r), brief("%+v", *otherR))
-		} else if err != nil {
-			c.skip(err.Error())
-			return
-		}
-	} else {
+	if c.first.end != returned {
 		r, otherR = new(R), new(R)
-	}
-	if unlike, err := compare(a, otherA); unlike {
-		told("argument", brief("%+v", *a), brief("%+v", *otherA))
-	} else if err != nil {
-		c.skip(err.Error())
-		return
 	}
 	// Memory in common: the snapshots encode sharing.
 	want, err := rt.SnapshotCall(nil, a, r)
@@ -293,6 +275,33 @@ func Judge[A, R any](c *Call, a *A, r *R, otherA *A, otherR *R) {
 	}
 	keep(otherR)
 	c.agreed()
+}
+
+// compareEnds compares how the calls ended, their results, and their arguments. It returns false if
+// it skips the call.
+func compareEnds[A, R any](c *Call, a *A, r *R, otherA *A, otherR *R, told func(kind, want, got string)) bool {
+	switch {
+	case c.first.end == left:
+		c.skip("the original ends its goroutine")
+		return false
+	case c.first.end != c.other.end || c.first.end == panicked && !samePanic(c.first.value, c.other.value):
+		told("panic", c.first.String(), c.other.String())
+	}
+	if c.first.end == returned {
+		if unlike, err := compare(r, otherR); unlike {
+			told("result", brief("%+v", *r), brief("%+v", *otherR))
+		} else if err != nil {
+			c.skip(err.Error())
+			return false
+		}
+	}
+	if unlike, err := compare(a, otherA); unlike {
+		told("argument", brief("%+v", *a), brief("%+v", *otherA))
+	} else if err != nil {
+		c.skip(err.Error())
+		return false
+	}
+	return true
 }
 
 // compare reports whether two values differ; an error says why they cannot be

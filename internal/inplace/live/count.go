@@ -83,7 +83,7 @@ func Counted() func() {
 	}
 	start := time.Now()
 	c.next = start.Add(min(rest*start.Sub(now), longRest))
-	return func() { c.left(id, time.Since(start), stands) }
+	return func() { c.leave(id, time.Since(start), stands) }
 }
 
 // passed ends a call that is not looked at.
@@ -127,8 +127,8 @@ func (c *counter) begin(b any) {
 	c.loop(true)
 }
 
-// over notes that such a loop ends.
-func (c *counter) over() {
+// endLoop notes that such a loop ends.
+func (c *counter) endLoop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.loop(false)
@@ -142,7 +142,7 @@ func (c *counter) loop(begins bool) {
 	c.last = c.all
 }
 
-func (c *counter) left(id uint64, took time.Duration, stands int64) {
+func (c *counter) leave(id uint64, took time.Duration, stands int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.depth[id]--; c.depth[id] > 0 {

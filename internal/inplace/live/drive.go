@@ -29,7 +29,7 @@ func Iterated(yields func(yield func(values ...any) bool)) (seen []any) {
 					seen = append(seen, "goes on after it was told to stop")
 					return false
 				}
-				seen = append(seen, kept(values))
+				seen = append(seen, copyOf(values))
 				n++
 				stopped = n >= most
 				return !stopped
@@ -56,11 +56,11 @@ func caught(f func() []any) (out []any) {
 			out = []any{fmt.Sprintf("panics with a %T: %v", v, v)}
 		}
 	}()
-	return kept(f())
+	return copyOf(f())
 }
 
-// kept copies values as they are now: an iterator may use memory again.
-func kept(values []any) []any { return *rt.Clone(&values) }
+// copyOf copies values as they are now: an iterator may use memory again.
+func copyOf(values []any) []any { return *rt.Clone(&values) }
 
 // picks are arguments for functions.
 var (

@@ -131,7 +131,7 @@ func (c *Call) plan() []fault {
 	return out
 }
 
-// describe says what is made up.
+// describe names the made-up answer.
 func (c *Call) describe(x fault) string {
 	switch x.kind {
 	case none:
@@ -271,7 +271,7 @@ func answer[A, R any](t *Tape, method string, a *A, r *R) {
 	// Write the call down.
 	e := &entry{method: method, args: brief("%+v", *a)}
 	var err error
-	if e.before, err = before(method, a); err != nil {
+	if e.before, err = formOf(method, a); err != nil {
 		t.broken = err.Error()
 	}
 	t.entries = append(t.entries, e)

@@ -110,7 +110,7 @@ func start() {
 	}
 }
 
-// Turn says which version a call runs: a version's number, or a negative word for
+// Turn returns the number of the version that a call runs, or a negative word for
 // [Counting] and [Comparing].
 func Turn() int {
 	if timing {
@@ -144,6 +144,7 @@ type reporter struct {
 
 var report reporter
 
+// add appends a line to the report. A report that cannot be written ends the process.
 func (r *reporter) add(l *Line) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

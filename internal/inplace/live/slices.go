@@ -87,7 +87,7 @@ func tick() {
 	}
 	now := time.Now()
 	if !t.began.IsZero() {
-		t.over(now)
+		t.endSlice(now)
 	} else {
 		t.start(now)
 	}
@@ -136,7 +136,7 @@ func Begin() int {
 	}
 	if t.left--; t.left < 0 {
 		if !t.began.IsZero() {
-			t.over(time.Now())
+			t.endSlice(time.Now())
 		} else {
 			t.start(time.Now())
 		}
@@ -170,19 +170,19 @@ func (t *timer) took(now time.Time) (wall, cpu, used time.Duration) {
 	end := readThread()
 	wall = now.Sub(t.began)
 	cpu = busy(wall, t.opened, end, end.cpu-t.opened.cpu, t.blank)
-	used = told(cpu, wall)
+	used = cpuOrWall(cpu, wall)
 	if plan.Inside {
 		wall, cpu = t.within, busy(t.within, t.opened, end, t.withinCPU, t.blankCall*int64(t.calls))
 	}
 	return wall, cpu, used
 }
 
-// over ends a slice and decides the next step.
-func (t *timer) over(now time.Time) {
+// endSlice ends a slice and decides the next step.
+func (t *timer) endSlice(now time.Time) {
 	wall, cpu, used := t.took(now)
 	t.timeBudget.used += used
 	if t.at < 0 {
-		t.sought(told(cpu, wall))
+		t.sought(cpuOrWall(cpu, wall))
 		return
 	}
 	to := t.allocs.read()

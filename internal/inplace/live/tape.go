@@ -55,7 +55,7 @@ func Recorded[A, R any](t *Tape, method string, a *A, r *R, callee func()) {
 	}
 	e := &entry{method: method, args: brief("%+v", *a)}
 	var err error
-	if e.before, err = before(method, a); err != nil {
+	if e.before, err = formOf(method, a); err != nil {
 		t.broken = err.Error()
 	}
 	t.entries = append(t.entries, e)
@@ -72,8 +72,8 @@ func Recorded[A, R any](t *Tape, method string, a *A, r *R, callee func()) {
 	e.ended.run(callee)
 }
 
-// before returns the form of the arguments. A buffer that a reader fills may hold anything.
-func before[A any](method string, a *A) ([]byte, error) {
+// formOf returns the form of the arguments. A buffer that a reader fills may hold anything.
+func formOf[A any](method string, a *A) ([]byte, error) {
 	if method == "Read" || method == "ReadAt" {
 		if v := reflect.ValueOf(a).Elem(); v.NumField() > 0 && v.Field(0).Type() == reflect.TypeOf([]byte(nil)) {
 			text := fmt.Appendf(nil, "%d bytes", v.Field(0).Len())
@@ -115,7 +115,7 @@ func Replayed[A, R any](t *Tape, method string, a *A, r *R) {
 	}
 	e := t.entries[t.at]
 	want := t.name(e.method) + e.args
-	is, err := before(method, a)
+	is, err := formOf(method, a)
 	if e.method != method || err == nil && !bytes.Equal(is, e.before) {
 		t.differ(want, got)
 	}
@@ -162,7 +162,7 @@ func (t *Tape) rest() string {
 	return t.name(t.entries[t.at].method) + t.entries[t.at].args
 }
 
-// Broken says why a call with this tape cannot be compared; "" when it can.
+// Broken reports whether a call with this tape cannot be compared.
 func (c *Call) Broken() bool {
 	for _, t := range c.tapes {
 		if t.broken != "" {

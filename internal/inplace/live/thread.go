@@ -52,8 +52,8 @@ func busy(wall time.Duration, from, to reading, cpu, blank int64) time.Duration 
 // untold is the processor time of a slice whose thread's clock does not tell it.
 const untold = -1
 
-// told returns a processor time, or the wall time where it is untold.
-func told(cpu, wall time.Duration) time.Duration {
+// cpuOrWall returns a processor time, or the wall time where it is untold.
+func cpuOrWall(cpu, wall time.Duration) time.Duration {
 	if cpu == untold {
 		return wall
 	}

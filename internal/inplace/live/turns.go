@@ -68,7 +68,7 @@ func Loop(b any, n int) {
 func Over() {
 	switch plan.Mode {
 	case Count:
-		counted.over()
+		counted.endLoop()
 	case Time:
 		clock.rest()
 	}
@@ -86,6 +86,7 @@ func Tick() {
 // stop is the baton that ends all processes.
 const stop = -1
 
+// begin opens the pipes to the other processes and deals the first turns.
 func (t *turner) begin() {
 	n := plan.Turns
 	if n == nil {
@@ -153,9 +154,9 @@ func (t *turner) turn() {
 	case t.began.IsZero():
 	case t.seeking:
 		wall, cpu := t.took(now)
-		t.seek(told(cpu, wall))
+		t.seek(cpuOrWall(cpu, wall))
 	default:
-		t.over(now)
+		t.endSlice(now)
 	}
 	t.open()
 	t.left-- // the iteration that is about to begin
@@ -171,11 +172,11 @@ func (t *turner) seek(took time.Duration) {
 	t.pass(t.order[0])
 }
 
-// over takes a slice down, and passes the baton on.
-func (t *turner) over(now time.Time) {
+// endSlice takes a slice down, and passes the baton on.
+func (t *turner) endSlice(now time.Time) {
 	wall, cpu := t.took(now)
 	t.own.Wall[0], t.own.CPU[0] = append(t.own.Wall[0], int64(wall)), append(t.own.CPU[0], int64(cpu))
-	t.timeBudget.used += told(cpu, wall) * time.Duration(plan.Turns.Of) // the others' slices are about as long
+	t.timeBudget.used += cpuOrWall(cpu, wall) * time.Duration(plan.Turns.Of) // the others' slices are about as long
 	for i, to := range t.allocs.read() {
 		n := float64(to-t.from[i]) / float64(t.calls)
 		if i == 0 {

@@ -30,6 +30,7 @@ func main() {
 	}
 }
 
+// run serves scripted or recorded replies until ctx ends, and prints the statistics.
 func run(ctx context.Context, args []string, out io.Writer) error {
 	fs := flag.NewFlagSet("serve", flag.ContinueOnError)
 	script := fs.String("script", "", "file with the rules: {\"rules\": [{\"replies\": [{\"text\": \"…\"}]}]}")

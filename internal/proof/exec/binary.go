@@ -29,7 +29,7 @@ func (a *activation) binary(s *state, in *ssa.BinOp) Value {
 		}
 		return a.strings(in.Op, u, v)
 	}
-	// What is neither may be a float or a complex number, which have no terms.
+	// Other operands may be floats or complex numbers, which have no terms.
 	t, ok := x.(*term.Term)
 	u, ok2 := y.(*term.Term)
 	if !ok || !ok2 {

@@ -48,8 +48,8 @@ func (m *Machine) outcomes(fn *ssa.Function, args, bind []Value, s *state) []*Ou
 	if m.starting && fn.Name() == "init" && len(fn.Params) == 0 && m.depth == 1 && fn.Synthetic != "" {
 		return []*Outcome{{pc: s.pc, heap: s.heap}} // of another package: run when needed
 	}
-	// A function of our own may stand for a function of the library, such as one in assembly. Else
-	// its source is read.
+	// A function of our own may stand for a function of the library, such as one in assembly.
+	// Otherwise its source is read.
 	body := m.lib.model(fn)
 	if body == nil && fn.Blocks != nil {
 		body = fn

@@ -16,7 +16,7 @@ type Difference struct {
 func Compare(m, n *Machine, in *Input, a, b []*Outcome) *Difference {
 	p := m.Pool
 	d := &Difference{Differ: p.Bool(false), Unknown: p.Bool(false)}
-	// What either machine could not follow makes the comparison unknown on those inputs.
+	// The comparison is unknown on inputs that either machine could not follow.
 	for _, list := range [][]*Outcome{a, b} {
 		for _, o := range list {
 			if o.Kind == Unknown {

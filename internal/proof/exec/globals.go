@@ -92,7 +92,7 @@ func (v *variables) keep(sub *variables, heap []Value) {
 	}
 }
 
-// barred says why an object may not be read, or nothing.
+// barred returns the reason why an object may not be read, or "".
 func (v *variables) barred(id int) string {
 	if why := v.closed[id]; why != "" || v.starting {
 		return why
@@ -100,8 +100,8 @@ func (v *variables) barred(id int) string {
 	return v.bars[id]
 }
 
-// writtenElsewhere says where a package variable may change after the start of
-// the program, or nothing.
+// writtenElsewhere returns where a package variable may change after the start of the program, or
+// nothing.
 func (m *Machine) writtenElsewhere(g *ssa.Global) string {
 	t := g.Type().Underlying().(*types.Pointer).Elem()
 	// Other packages may write an exported variable of the program. Error variables are exempt, or
@@ -186,7 +186,7 @@ func (w *watcher) follow(v ssa.Value) bool {
 // reads reports whether an instruction only reads what v leads to. An address or a part that leads
 // to memory is followed.
 func (w *watcher) reads(v ssa.Value, in ssa.Instruction) bool {
-	// A number that is read leads nowhere. What leads to memory must itself be followed.
+	// A number that is read leads nowhere. A value that leads to memory must be followed.
 	switch in := in.(type) {
 	case *ssa.UnOp:
 		return !refers(in.Type(), 0) || w.follow(in)
@@ -244,8 +244,8 @@ func refers(t types.Type, depth int) bool {
 		return true
 	}
 	switch u := t.Underlying().(type) {
-	// A basic type other than an unsafe pointer holds no memory. Of interfaces only errors are
-	// taken for values.
+	// A basic type other than an unsafe pointer holds no memory. The only interfaces taken for
+	// values are errors.
 	case *types.Basic:
 		return u.Kind() == types.UnsafePointer
 	case *types.Interface:

@@ -61,15 +61,15 @@ func (a *activation) step(s *state, in ssa.Instruction) (split []*state, done bo
 			a.set(s, in, x)
 		}
 	default:
-		giveUp("%s", what(in))
+		giveUp("%s", instructionName(in))
 	}
 	return nil, false
 }
 
 func (s *state) blockOf(a *activation) *ssa.BasicBlock { return a.p.fn.Blocks[s.block] }
 
-// what names an instruction that is not followed, for the reason that is shown.
-func what(in ssa.Instruction) string {
+// instructionName names an instruction that is not followed, for the reason that is shown.
+func instructionName(in ssa.Instruction) string {
 	switch in.(type) {
 	case *ssa.Go:
 		return "a go statement"
@@ -171,7 +171,7 @@ func (a *activation) simple(s *state, in ssa.Value) Value {
 		return nil
 	case *ssa.MakeInterface:
 		return &Iface{Type: in.X.Type(), V: a.value(s, in.X)}
-	// What a closure captures is handed to its function when it is called.
+	// A call of a closure passes the captured values to its function.
 	case *ssa.MakeClosure:
 		f := &Func{Fn: in.Fn.(*ssa.Function)}
 		for _, b := range in.Bindings {
@@ -190,7 +190,7 @@ func (a *activation) simple(s *state, in ssa.Value) Value {
 	case *ssa.TypeAssert:
 		return a.assert(s, in)
 	}
-	giveUp("%s", what(in.(ssa.Instruction)))
+	giveUp("%s", instructionName(in.(ssa.Instruction)))
 	return nil
 }
 
@@ -207,7 +207,7 @@ func (a *activation) field(v Value, i int) Value {
 func (a *activation) arrayPointer(s *state, in *ssa.SliceToArrayPointer) Value {
 	x, ok := a.value(s, in.X).(*Slice)
 	n := int(in.Type().Underlying().(*types.Pointer).Elem().Underlying().(*types.Array).Len())
-	// Of no elements the pointer may be nil or not, by whether the slice is.
+	// A pointer to an array without elements is nil if the slice is.
 	if !ok || x.Off != 0 && x.Len >= n || n == 0 {
 		giveUp("an array in the middle of a slice's memory")
 	}
@@ -263,7 +263,7 @@ func (a *activation) unary(s *state, in *ssa.UnOp) Value {
 		if t := in.Type(); isEmpty(t) {
 			return a.m.zero(t)
 		}
-		// What was made unknown says why when it is read.
+		// Reading an unknown value gives up with its reason.
 		if ptr := a.pointer(s, in.X); ptr != nil {
 			v := a.m.load(s, ptr)
 			if x, ok := v.(Poison); ok {
@@ -300,8 +300,8 @@ func (a *activation) indexed(s *state, in ssa.Value) (Value, []*state, bool) {
 	return a.slice(s, in.(*ssa.Slice))
 }
 
-// below demands that an index is below a length.
-func (a *activation) below(s *state, v ssa.Value, n int) *term.Term {
+// demandBelow demands that an index is below a length.
+func (a *activation) demandBelow(s *state, v ssa.Value, n int) *term.Term {
 	i := a.term(s, v)
 	if signedType(v.Type()) && i.W < 64 {
 		i = a.m.Pool.SExt(i, 64)
@@ -330,7 +330,7 @@ func (a *activation) index(s *state, in *ssa.Index) (Value, []*state, bool) {
 		giveUp("%s", why(x))
 	}
 	// Out of range, the path ends in a panic.
-	i := a.below(s, in.Index, len(list))
+	i := a.demandBelow(s, in.Index, len(list))
 	if s.dead {
 		return nil, nil, true
 	}
@@ -373,7 +373,7 @@ func (a *activation) indexAddr(s *state, in *ssa.IndexAddr) (Value, []*state, bo
 	if s.dead {
 		return nil, nil, true
 	}
-	i := a.below(s, in.Index, n)
+	i := a.demandBelow(s, in.Index, n)
 	if s.dead {
 		return nil, nil, true
 	}
@@ -478,7 +478,7 @@ func (a *activation) slice(s *state, in *ssa.Slice) (Value, []*state, bool) {
 		return p.Resize(a.term(s, v), 64, signedType(v.Type()))
 	}
 	low, high, end := at(in.Low, 0), at(in.High, view.Len), at(in.Max, most)
-	// 0 <= low <= high <= max <= capacity, as unsigned numbers. Else it panics.
+	// 0 <= low <= high <= max <= capacity, as unsigned numbers. Otherwise it panics.
 	in64 := func(x, y *term.Term) *term.Term { return p.Not(p.Ult(y, x)) } // x <= y
 	ok := p.All(in64(low, high), in64(high, end), in64(end, p.Const(64, uint64(most))))
 	a.require(s, ok, "slice")
@@ -499,7 +499,7 @@ func (a *activation) slice(s *state, in *ssa.Slice) (Value, []*state, bool) {
 	if str != nil {
 		return &Str{B: str.B[lo:hi]}, nil, true
 	}
-	// What append leaves behind the length is not known.
+	// The elements beyond the length are unknown after append.
 	if view.Grown && hi > view.Len {
 		giveUp("memory beyond the length of a slice that grew")
 	}

@@ -51,7 +51,7 @@ func (m *Machine) load(s *state, p *Ptr) Value {
 // the rest of the path.
 func (m *Machine) part(v Value, path []Step) Value {
 	for i, st := range path {
-		// What is no list of parts was made unknown, for a reason.
+		// A value without parts is unknown, and holds the reason.
 		a, ok := v.(*Agg)
 		if !ok {
 			giveUp("%s", why(v))
@@ -104,15 +104,15 @@ func (m *Machine) store(s *state, p *Ptr, v Value) {
 		if !m.starting {
 			giveUp("a write to a package variable")
 		}
-		m.base[-p.Obj-1] = m.with(m.base[-p.Obj-1], p.Path, v)
+		m.base[-p.Obj-1] = m.withPart(m.base[-p.Obj-1], p.Path, v)
 		return
 	}
 	i := p.Obj - 1
-	s.heap[i] = m.with(s.heap[i], p.Path, v)
+	s.heap[i] = m.withPart(s.heap[i], p.Path, v)
 }
 
-// with returns a value with a part of it exchanged.
-func (m *Machine) with(old Value, path []Step, v Value) Value {
+// withPart returns a value with a part of it exchanged.
+func (m *Machine) withPart(old Value, path []Step, v Value) Value {
 	if len(path) == 0 {
 		return v
 	}
@@ -128,12 +128,12 @@ func (m *Machine) with(old Value, path []Step, v Value) Value {
 	// Values are never changed in place: other states hold them too.
 	c := &Agg{Elems: append([]Value(nil), a.Elems...), Array: a.Array}
 	if st.Sym == nil {
-		c.Elems[st.I] = m.with(a.Elems[st.I], path[1:], v)
+		c.Elems[st.I] = m.withPart(a.Elems[st.I], path[1:], v)
 		return c
 	}
 	// A step by a term writes to each element in reach, under the condition that it is the one.
 	for k := range st.N {
-		now := m.with(a.Elems[st.I+k], path[1:], v)
+		now := m.withPart(a.Elems[st.I+k], path[1:], v)
 		if shapeOf(now) != shapeOf(a.Elems[st.I+k]) {
 			giveUp("a write at an index that is no constant, of another length")
 		}

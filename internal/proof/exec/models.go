@@ -58,6 +58,7 @@ func runeString(r int64) string {
 	return string([]byte{0xf0 | byte(r>>18), 0x80 | byte(r>>12)&0x3f, 0x80 | byte(r>>6)&0x3f, 0x80 | byte(r)&0x3f})
 }
 
+// decodeRune is utf8.DecodeRuneInString with plain branches only.
 func decodeRune(s string) (rune, int) {
 	n := len(s)
 	if n < 1 {
@@ -175,6 +176,7 @@ func compareStrings(a, b string) int {
 
 func compare(a, b []byte) int { return compareStrings(string(a), string(b)) }
 
+// trailing64 is bits.TrailingZeros64 with plain branches only.
 func trailing64(x uint64) int {
 	n := uint64(0)
 	if x&0xffffffff == 0 {
@@ -219,6 +221,7 @@ func trailing32(x uint32) int { return min(trailing64(uint64(x)), 32) }
 func trailing16(x uint16) int { return min(trailing64(uint64(x)), 16) }
 func trailing8(x uint8) int   { return min(trailing64(uint64(x)), 8) }
 
+// len64 is bits.Len64 with plain branches only.
 func len64(x uint64) int {
 	n := uint64(0)
 	if x >= 1<<32 {

@@ -331,7 +331,7 @@ func (p *plan) findDrives() {
 	}
 }
 
-// direction says whether v is a register made larger or smaller.
+// direction returns whether v is a register made larger or smaller.
 func (p *plan) direction(v ssa.Value, from *ssa.Phi, depth int) int {
 	if depth == 0 {
 		return 0
@@ -388,8 +388,8 @@ func (l *loop) progress(env []Value) (n int, ok bool) {
 	return n, ok
 }
 
-// before reports whether a state in block a comes first.
-func (p *plan) before(a, b *state) bool {
+// comesFirst reports whether a state in block a comes first.
+func (p *plan) comesFirst(a, b *state) bool {
 	// Compare the two places loop by loop, from the outermost in. Inside of the same loop the one
 	// that has made less progress comes first, so that states meet at the head of the loop.
 	x, y := p.within[a.block], p.within[b.block]

@@ -110,7 +110,7 @@ func (m *Machine) call(fn *ssa.Function, args, bind []Value, pc []*term.Term, he
 	}
 	m.depth++
 	depth := m.depth
-	// What the function does that nobody understands is an outcome of the call, under the condition
+	// If the machine gives up in the function, the call's outcome is unknown, under the condition
 	// of its start.
 	defer func() {
 		m.depth = depth - 1
@@ -151,7 +151,7 @@ func (m *Machine) call(fn *ssa.Function, args, bind []Value, pc []*term.Term, he
 func (a *activation) next() *state {
 	best := 0
 	for i := 1; i < len(a.queue); i++ {
-		if a.p.before(a.queue[i], a.queue[best]) {
+		if a.p.comesFirst(a.queue[i], a.queue[best]) {
 			best = i
 		}
 	}

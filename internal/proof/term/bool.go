@@ -108,7 +108,7 @@ func (p *Pool) absorb(and *Term, has map[*Term]bool) *Term {
 	rest := make([]*Term, 0, len(and.Args))
 	for _, a := range and.Args {
 		switch {
-		// What holds beside the Not holds in it too.
+		// A term that holds beside the Not holds in it too.
 		case has[a]:
 		case a.Op == Not && has[a.Args[0]]:
 			return p.Bool(false)

@@ -255,7 +255,7 @@ func (p *Pool) URem(a, b *Term) *Term {
 	if b.Val&(b.Val-1) == 0 {
 		return p.And(a, p.Const(a.W, b.Val-1))
 	}
-	// What is a multiple of the divisor anyway adds nothing to the remainder.
+	// Multiples of the divisor add nothing to the remainder.
 	if t := p.withoutMod(a, b); t != nil {
 		return p.URem(t, b)
 	}

@@ -53,8 +53,7 @@ func (p *Pool) canon(v *Term, w int, tab []uint64) *Term {
 	if same {
 		return p.Const(w, tab[0])
 	}
-	// Take off the zeros at both ends that all values have. What is left may be the variable
-	// itself.
+	// Take off the zeros at both ends that all values have. The rest may be the variable itself.
 	low := bits.TrailingZeros64(ones)
 	inner := bits.Len64(ones) - low
 	part := slices.Clone(tab)

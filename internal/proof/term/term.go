@@ -274,8 +274,8 @@ func (t *Term) bound(p *Pool) {
 
 // boundBits derives the bounds of operations on bits.
 func (t *Term) boundBits() {
-	// maybe has the bits that can be set, lo and hi are the least and the greatest value. What is
-	// not said here stays as wide as it can be.
+	// maybe has the bits that can be set, lo and hi are the least and the greatest value. Other
+	// bounds stay as wide as they can be.
 	switch t.Op {
 	case And:
 		// The conjunction of truth values has more arguments and needs no bounds.

@@ -38,8 +38,8 @@ const stopped = "a person stopped it"
 // Stopped returns the news that a person wants the rollout to end.
 func Stopped() *News { return &News{Round: rollout.Round{Stop: stopped}} }
 
-// Begin starts all processes, or none. Of a controller that was killed a lease may be left: it is
-// waited for.
+// Begin starts all processes, or none. A killed controller may leave a lease; Begin waits for its
+// end.
 func (c *Crew) Begin(ctx context.Context, o *wire.RolloutOrders) (*News, error) {
 	if c.Stop != nil && c.Stop() {
 		return Stopped(), nil

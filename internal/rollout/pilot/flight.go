@@ -90,7 +90,7 @@ func (f *Flight) Over() bool {
 	return f.State.Phase == rollout.RolledBack || f.State.Phase == rollout.Released
 }
 
-// Leg says how far the flight has come.
+// Leg returns how far the flight has come.
 func (f *Flight) Leg() Leg {
 	return Leg{Round: f.Log.Round, Begun: f.Log.Seats != nil, Over: f.Over(), Phase: f.State.Phase,
 		Decision: f.Log.Last}

@@ -44,7 +44,7 @@ func Look(ctx context.Context, clients []*capture.Client, function string) (*wir
 
 const noThreshold = "slow requests are not counted: give a threshold with --slow"
 
-// CanDraw says why requests of the processes cannot draw their arms, or nothing.
+// CanDraw returns an error if requests of the processes cannot draw their arms.
 func CanDraw(s *wire.RolloutSwitch) error {
 	switch {
 	case !s.Contexts:

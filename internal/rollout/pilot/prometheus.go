@@ -112,6 +112,7 @@ func (g *Guards) Ask(ctx context.Context) (hold, end string) {
 // maxReply bounds a server's answer.
 const maxReply = 4 << 20
 
+// get decodes the data of a reply of Prometheus's API into a value.
 func (g *Guards) get(ctx context.Context, path string, query url.Values, into any) error {
 	q, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(g.Prometheus,
 		"/")+path+"?"+query.Encode(),

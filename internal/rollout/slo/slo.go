@@ -174,6 +174,7 @@ type metric struct {
 	} `yaml:"metricSource"`
 }
 
+// add takes the guardrails of a document of OpenSLO, of Sloth, or of alerting rules.
 func (g *Guardrails) add(d *document, indicators map[string]indicator) error {
 	switch {
 	case strings.HasPrefix(d.APIVersion, "openslo/"):

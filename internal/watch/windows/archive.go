@@ -168,7 +168,7 @@ func (a *Archive) close(now time.Time, length time.Duration) error {
 	if err != nil {
 		return err
 	}
-	for _, s := range a.over(now, length) {
+	for _, s := range a.takeFinished(now, length) {
 		a.state.Closed = s.Begins.Add(length)
 		w := s.window(length)
 		w.Inputs = a.inputs

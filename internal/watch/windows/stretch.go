@@ -117,9 +117,9 @@ func (a *Archive) stretch(at time.Time, length time.Duration) *Stretch {
 	return s
 }
 
-// over takes the stretches that can get no more profiles out of the open ones: their time has
-// passed. A profile belongs to the stretch in which it begins.
-func (a *Archive) over(now time.Time, length time.Duration) (done []*Stretch) {
+// takeFinished takes the stretches that can get no more profiles out of the open ones: their time
+// has passed. A profile belongs to the stretch in which it begins.
+func (a *Archive) takeFinished(now time.Time, length time.Duration) (done []*Stretch) {
 	inorder.By(a.state.Open, func(s, t *Stretch) int { return s.Begins.Compare(t.Begins) })
 	for len(a.state.Open) > 0 && !now.Before(a.state.Open[0].Begins.Add(length)) {
 		done = append(done, a.state.Open[0])

@@ -55,6 +55,7 @@ var rows = []row{
 	{"random", "unixgram", "random", 0},
 }
 
+// run builds the agent with each profile and measures all rows.
 func run(commit string, profiles []string, only, keep string, twice bool, rounds int, turn time.Duration) error {
 	scratch, err := os.MkdirTemp("", "shapes")
 	if err != nil {

@@ -70,6 +70,7 @@ type server struct {
 	frame   []byte
 }
 
+// start starts an agent and connects to it.
 func start(k kind, network, scratch string, i int) (*server, error) {
 	address := filepath.Join(scratch, fmt.Sprintf("%s-%d", network, i))
 	s := &server{}

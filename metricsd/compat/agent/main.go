@@ -104,6 +104,7 @@ func tagsOf(i int) []string {
 	return []string{fmt.Sprint("pod:p", i%97), "env:prod", fmt.Sprint("n:", i)}
 }
 
+// makeSeries makes n random series, in the agent's form and as the receiver should see them.
 func makeSeries(rng *rand.Rand, n int) (*list[*metrics.Serie], []Sent) {
 	kinds := []metrics.APIMetricType{metrics.APIGaugeType, metrics.APICountType, metrics.APIRateType}
 	from, sent := &list[*metrics.Serie]{}, []Sent{}
@@ -133,6 +134,7 @@ func makeSeries(rng *rand.Rand, n int) (*list[*metrics.Serie], []Sent) {
 	return from, sent
 }
 
+// makeSketches makes n random sketches, in the agent's form and as the receiver should see them.
 func makeSketches(rng *rand.Rand, n int) (*list[metrics.Distribution], []Sent) {
 	from, sent := &list[metrics.Distribution]{}, []Sent{}
 	for i := range n {

@@ -111,6 +111,7 @@ func pack(e Entry) []byte {
 
 var errDamaged = errors.New("an entry of the index is damaged")
 
+// unpack decodes an entry, or returns errDamaged.
 func unpack(b []byte) (e Entry, err error) {
 	take := func() int64 {
 		v, n := binary.Varint(b)

@@ -81,7 +81,7 @@ func call(f reflect.Value, d *inputs) (o outcome) {
 	return o
 }
 
-// differ says how two outcomes differ, or returns "".
+// differ describes how two outcomes differ; "" if they agree.
 func (o outcome) differ(got outcome, class beagle.Class, p example.Pair) string {
 	// Under E1 any panic will do. E0 and E3 ask for its text as well.
 	if o.panicked != got.panicked {

@@ -220,6 +220,7 @@ type outcome struct {
 	Why   string
 }
 
+// link links the examples in a random order and runs them.
 func (b *build) link(seed int) ([]outcome, error) {
 	cmd := exec.Command("go", "build", "-trimpath", fmt.Sprintf("-ldflags=-randlayout=%d", seed), "-o", "program", ".")
 	cmd.Dir = b.dir

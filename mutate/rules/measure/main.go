@@ -55,6 +55,7 @@ type options struct {
 
 func (o options) wants(rule string) bool { return len(o.only) == 0 || slices.Contains(o.only, rule) }
 
+// run measures the chosen rules and writes their table for this toolchain.
 func run(o options) error {
 	if o.links < 3 {
 		return &beagle.UsageError{

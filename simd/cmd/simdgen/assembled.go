@@ -37,6 +37,7 @@ func (p *pkg) assembled(dir string) (int, error) {
 	return n, nil
 }
 
+// compare checks the bytes of all kernels in a test binary against LLVM's. It returns their number.
 func (p *pkg) compare(binary, arch string) (int, error) {
 	// Read the program's symbols and its code.
 	f, err := elf.Open(binary)

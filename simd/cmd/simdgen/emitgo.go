@@ -159,7 +159,7 @@ func wrapper(b *strings.Builder, f *family) {
 	}
 }
 
-// bytesOnly tells whether a string can take the place of the only slice.
+// bytesOnly reports whether a string can take the place of the only slice.
 func bytesOnly(f *family) bool {
 	n := 0
 	for _, a := range f.args {

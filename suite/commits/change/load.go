@@ -100,6 +100,7 @@ func list(ctx context.Context, dir, pattern string, deps bool) ([]listed, error)
 	return all, nil
 }
 
+// parse parses a package and indexes its declarations.
 func parse(l *listed) (*pkg, error) {
 	if len(l.CgoFiles) > 0 {
 		return nil, fmt.Errorf("%s uses cgo", l.ImportPath)

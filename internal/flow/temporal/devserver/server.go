@@ -37,6 +37,7 @@ var settings = dynamicconfig.StaticClient{
 	dynamicconfig.EnableServerVersionCheck.Key():            false, // it would phone home
 }
 
+// newServer makes a Temporal server over a SQLite file.
 func newServer(o options) (temporal.Server, error) {
 	store := &config.SQL{
 		PluginName: sqlite.PluginName, DatabaseName: o.db,

@@ -9,7 +9,7 @@ import "C"
 
 import "unsafe"
 
-// Available tells whether Noop measures anything.
+// Available reports whether Noop measures anything.
 const Available = true
 
 // Noop returns n by way of C.

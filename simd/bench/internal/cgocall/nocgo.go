@@ -3,7 +3,7 @@
 // Package cgocall is the call that the kernels are compared with.
 package cgocall
 
-// Available tells whether Noop measures anything.
+// Available reports whether Noop measures anything.
 const Available = false
 
 // Noop does not call C: the program was built without it.

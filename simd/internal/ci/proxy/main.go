@@ -20,6 +20,7 @@ func main() {
 	}
 }
 
+// write writes a module as files of a Go module proxy.
 func write(dir, module, version, out string) error {
 	at := filepath.Join(out, filepath.FromSlash(module), "@v")
 	if err := os.MkdirAll(at, 0o777); err != nil {

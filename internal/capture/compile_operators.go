@@ -8,6 +8,7 @@ import (
 	"github.com/beagle-go/beagle/probe/wire"
 )
 
+// binary compiles an operator with two operands.
 func (c *compiler) binary(x *ast.BinaryExpr) typed {
 	switch x.Op {
 	case token.LAND, token.LOR:
@@ -25,7 +26,7 @@ func (c *compiler) binary(x *ast.BinaryExpr) typed {
 	a, b := c.expr(x.X), c.expr(x.Y)
 	numbers := func(t typed) bool { return t.kind == "int" || t.kind == "float" }
 	if !ok || !numbers(a) || !numbers(b) || x.Op == token.REM && (a.kind == "float" || b.kind == "float") {
-		return c.fail("%s does not fit %s and %s", x.Op, a.what(), b.what())
+		return c.fail("%s does not fit %s and %s", x.Op, a.describe(), b.describe())
 	}
 	c.emit(op)
 	if a.kind == "float" || b.kind == "float" {
@@ -35,6 +36,7 @@ func (c *compiler) binary(x *ast.BinaryExpr) typed {
 }
 
 // logic evaluates the right side only where it decides.
+// logic compiles && and ||.
 func (c *compiler) logic(x *ast.BinaryExpr) typed {
 	a := c.expr(x.X)
 	at := len(c.code)
@@ -46,11 +48,12 @@ func (c *compiler) logic(x *ast.BinaryExpr) typed {
 	b := c.expr(x.Y)
 	c.code[at].n = int64(len(c.code) - at - 1)
 	if a.kind != "bool" || b.kind != "bool" {
-		return c.fail("%s does not fit %s and %s", x.Op, a.what(), b.what())
+		return c.fail("%s does not fit %s and %s", x.Op, a.describe(), b.describe())
 	}
 	return typed{kind: "bool"}
 }
 
+// equal compiles == and !=.
 func (c *compiler) equal(x *ast.BinaryExpr) typed {
 	a := c.expr(x.X)
 	b := c.expr(x.Y)
@@ -61,11 +64,11 @@ func (c *compiler) equal(x *ast.BinaryExpr) typed {
 		}
 		nilable := []string{"ptr", "slice", "map", "interface", "func", "chan"}
 		if a.t == nil || !slices.Contains(nilable, a.t.Kind) {
-			return c.fail("%s is never nil", a.what())
+			return c.fail("%s is never nil", a.describe())
 		}
 		c.emit(wire.OpIsNil)
 	case !comparable(a, b):
-		return c.fail("%s and %s cannot be compared", a.what(), b.what())
+		return c.fail("%s and %s cannot be compared", a.describe(), b.describe())
 	default:
 		c.emit(wire.OpEqual)
 	}
@@ -75,15 +78,17 @@ func (c *compiler) equal(x *ast.BinaryExpr) typed {
 	return typed{kind: "bool"}
 }
 
+// comparable reports whether == can compare two values.
 func comparable(a, b typed) bool {
 	number := func(t typed) bool { return t.kind == "int" || t.kind == "float" }
 	return number(a) && number(b) || a.kind == b.kind && (a.kind == "text" || a.kind == "bool")
 }
 
+// less compiles x < y, or x <= y with orEqual.
 func (c *compiler) less(x, y ast.Expr, orEqual bool) typed {
 	a, b := c.expr(x), c.expr(y)
 	if !comparable(a, b) || a.kind == "bool" {
-		return c.fail("%s and %s have no order", a.what(), b.what())
+		return c.fail("%s and %s have no order", a.describe(), b.describe())
 	}
 	op := byte(wire.OpLess)
 	if orEqual {
@@ -93,6 +98,7 @@ func (c *compiler) less(x, y ast.Expr, orEqual bool) typed {
 	return typed{kind: "bool"}
 }
 
+// call compiles len, cap, or a call of one of wire.Functions.
 func (c *compiler) call(x *ast.CallExpr) typed {
 	name := ""
 	switch f := x.Fun.(type) {
@@ -116,13 +122,14 @@ func (c *compiler) call(x *ast.CallExpr) typed {
 	for _, arg := range x.Args {
 		t := c.expr(arg)
 		if list := name == "sorted" || name == "unique"; list != isList(t) || !list && !isText(t) {
-			return c.fail("%s does not fit %s", name, t.what())
+			return c.fail("%s does not fit %s", name, t.describe())
 		}
 	}
 	c.emitN(wire.OpCall, int64(i))
 	return typed{kind: "bool"}
 }
 
+// isText reports whether a value is a string or a slice of bytes.
 func isText(t typed) bool {
 	return t.kind == "text" || t.t != nil && t.t.Kind == "slice" && t.t.Elem != nil && t.t.Elem.Kind == "uint8"
 }
@@ -132,10 +139,11 @@ func isList(t typed) bool {
 	if t.t == nil || t.t.Kind != "slice" && t.t.Kind != "array" || t.t.Elem == nil || isText(t) {
 		return false
 	}
-	e := of(t.t.Elem)
+	e := stackType(t.t.Elem)
 	return e.kind == "int" || e.kind == "float" || e.kind == "text"
 }
 
+// size compiles len or cap.
 func (c *compiler) size(name string, x *ast.CallExpr) typed {
 	if len(x.Args) != 1 {
 		return c.fail("%s takes one argument", name)
@@ -151,7 +159,7 @@ func (c *compiler) size(name string, x *ast.CallExpr) typed {
 	case name == "len" && slices.Contains([]string{"text", "string", "slice", "array", "map"}, kind):
 		c.emit(wire.OpLen)
 	default:
-		return c.fail("%s does not fit %s", name, t.what())
+		return c.fail("%s does not fit %s", name, t.describe())
 	}
 	return typed{kind: "int"}
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/beagle-go/beagle/probe/wire"
 )
 
+// slice encodes a slice with its spare room, at most maxSpare bytes, and reads its elements from
+// the process.
 func (e *encoder) slice(t *Type, p part) {
 	at, n, room := p.word(0), p.word(1), p.word(2)
 	// A nil slice has no elements to read.
@@ -75,6 +77,7 @@ func (e *encoder) inside(f func()) {
 	e.depth--
 }
 
+// array encodes an array. An array of bytes is text, which may be hidden.
 func (e *encoder) array(t *Type, p part) {
 	if t.Elem.Kind == reflect.Uint8 && t.Len > 0 {
 		hole := wire.Hole{Kind: wire.TagArray, Len: uint64(t.Len)}
@@ -101,6 +104,7 @@ func (e *encoder) array(t *Type, p part) {
 	}
 }
 
+// pointer encodes the value that a pointer refers to, or a hole with the reason.
 func (e *encoder) pointer(t *Type, at uint64) {
 	hole := wire.Hole{Kind: wire.TagPtr}
 	size := 0

@@ -28,8 +28,8 @@ type planted struct {
 	cold    float64    // gain with cold caches; 0 is the usual one
 }
 
-// A simLab simulates machine, linker and candidates.
-type simLab struct {
+// A simRig simulates machine, linker and candidates.
+type simRig struct {
 	rng     *rand.Rand
 	noise   noise
 	code    code
@@ -56,11 +56,11 @@ type simImage struct {
 func (im *simImage) align(v int) int { return im.aligns[v] }
 func (im *simImage) seed() uint64    { return im.layout }
 
-func (l *simLab) build(_ context.Context, pgo string, layout uint64) (image, map[int]string, error) {
+func (l *simRig) build(_ context.Context, pgo string, layout uint64) (image, map[int]string, error) {
 	return l.link(pgo != "", layout), nil, nil
 }
 
-func (l *simLab) relink(_ context.Context, like image, layouts []uint64) ([]image, error) {
+func (l *simRig) relink(_ context.Context, like image, layouts []uint64) ([]image, error) {
 	var out []image
 	for _, layout := range layouts {
 		out = append(out, l.link(like.(*simImage).pgo, layout))
@@ -68,7 +68,7 @@ func (l *simLab) relink(_ context.Context, like image, layouts []uint64) ([]imag
 	return out, nil
 }
 
-func (l *simLab) link(pgo bool, layout uint64) *simImage {
+func (l *simRig) link(pgo bool, layout uint64) *simImage {
 	l.links++
 	im := &simImage{layout: layout, pgo: pgo}
 	for range l.copies * (1 + len(l.planted)) {
@@ -82,7 +82,7 @@ func (l *simLab) link(pgo bool, layout uint64) *simImage {
 	return im
 }
 
-func (l *simLab) time(_ context.Context, like image, q *rt.Time) (*rt.TimeReply, string, error) {
+func (l *simRig) time(_ context.Context, like image, q *rt.Time) (*rt.TimeReply, string, error) {
 	im := like.(*simImage)
 	l.runs++
 	if l.room > 0 && len(q.Variants) > l.room || q.Cold && l.cold > 0 && len(q.Variants) > l.cold {
@@ -132,9 +132,9 @@ func (l *simLab) time(_ context.Context, like image, q *rt.Time) (*rt.TimeReply,
 	return reply, "", nil
 }
 
-// apart times two requests on a machine that is the same for both, and whose
+// timeApart times two requests on a machine that is the same for both, and whose
 // first process begins earlier.
-func (l *simLab) apart(
+func (l *simRig) timeApart(
 	ctx context.Context, im image, qs [2]*rt.Time,
 ) (replies [2]*rt.TimeReply, failure string, err error) {
 	for i, q := range qs {
@@ -155,12 +155,12 @@ func (l *simLab) apart(
 
 // nothingShared times processes apart, each on inputs of its own, on the given number of layouts.
 type nothingShared struct {
-	*simLab
+	*simRig
 	layouts, asked int
 }
 
-func (l *nothingShared) apart(ctx context.Context, im image, qs [2]*rt.Time) ([2]*rt.TimeReply, string, error) {
-	replies, failure, err := l.simLab.apart(ctx, im, qs)
+func (l *nothingShared) timeApart(ctx context.Context, im image, qs [2]*rt.Time) ([2]*rt.TimeReply, string, error) {
+	replies, failure, err := l.simRig.timeApart(ctx, im, qs)
 	if l.asked++; l.asked > l.layouts {
 		return replies, failure, err
 	}
@@ -177,9 +177,9 @@ func (l *nothingShared) apart(ctx context.Context, im image, qs [2]*rt.Time) ([2
 // nothing.
 func TestProcessesApartWithoutCommonInputs(t *testing.T) {
 	for _, layouts := range []int{3, 8, 1000} {
-		sim := &simLab{rng: rand.New(rand.NewPCG(1, 1)), noise: quiet, planted: []planted{{gain: 1.3, pgo: 1}},
+		sim := &simRig{rng: rand.New(rand.NewPCG(1, 1)), noise: quiet, planted: []planted{{gain: 1.3, pgo: 1}},
 			copies: copiesOf(1), train: "train"}
-		l := &nothingShared{simLab: sim, layouts: layouts}
+		l := &nothingShared{simRig: sim, layouts: layouts}
 		m := newConfirmer(l, 1, Options{Seed: 1, MinGain: 0.01}.defaults())
 		m.sets, m.held = inputSets("train", "holdout", "fresh"), 100
 		ms, err := m.run(t.Context(), 1)
@@ -209,13 +209,13 @@ func (p planted) log(im *simImage, v int, train, original bool) float64 {
 	return log
 }
 
-func (l *simLab) profile(context.Context, image, *rt.Time) (string, error) { return "profile", nil }
-func (l *simLab) sameCode(i int) bool                                      { return l.planted[i].same }
-func (l *simLab) discard(image)                                            {}
+func (l *simRig) profile(context.Context, image, *rt.Time) (string, error) { return "profile", nil }
+func (l *simRig) sameCode(i int) bool                                      { return l.planted[i].same }
+func (l *simRig) discard(image)                                            {}
 
 func simConfirm(t *testing.T, seed uint64, n noise, c code, tried int, ps ...planted) []beagle.Measurement {
 	t.Helper()
-	l := &simLab{rng: rand.New(rand.NewPCG(seed, 1)), noise: n, code: c, planted: ps, copies: copiesOf(len(ps)),
+	l := &simRig{rng: rand.New(rand.NewPCG(seed, 1)), noise: n, code: c, planted: ps, copies: copiesOf(len(ps)),
 		train: "train"}
 	m := newConfirmer(l, len(ps), Options{Seed: seed, MinGain: 0.01}.defaults())
 	m.sets, m.held = inputSets("train", "holdout", "fresh"), 100
@@ -281,7 +281,7 @@ func TestConfirmPlanted(t *testing.T) {
 // further layouts can show no difference, and all of them where times alone decide.
 func TestSameCodeOnce(t *testing.T) {
 	for _, blind := range []bool{false, true} {
-		l := &simLab{rng: rand.New(rand.NewPCG(5, 1)), noise: loaded, code: ordinary,
+		l := &simRig{rng: rand.New(rand.NewPCG(5, 1)), noise: loaded, code: ordinary,
 			planted: []planted{{gain: 1.016, pgo: 1, same: true}}, copies: copiesOf(1), train: "train"}
 		m := newConfirmer(l, 1, Options{Seed: 5, MinGain: 1e-6, Blind: blind}.defaults())
 		m.sets, m.held = inputSets("train", "holdout", "fresh"), 100
@@ -298,7 +298,7 @@ func TestSameCodeOnce(t *testing.T) {
 // win.
 func TestConfirmSlow(t *testing.T) {
 	for seed := range uint64(30) {
-		l := &simLab{rng: rand.New(rand.NewPCG(seed, 1)), noise: loaded, code: ordinary,
+		l := &simRig{rng: rand.New(rand.NewPCG(seed, 1)), noise: loaded, code: ordinary,
 			planted: []planted{{gain: 2, pgo: 1}}, copies: copiesOf(1), train: "train", slow: true}
 		m := newConfirmer(l, 1, Options{Seed: seed, MinGain: 0.01, Budget: 1}.defaults()) // overdrawn at once
 		m.sets, m.held = inputSets("train", "holdout", "fresh"), 100
@@ -363,7 +363,7 @@ func TestOutliersHideNothing(t *testing.T) {
 // common, which is no error.
 func TestConfirmSlowFinalists(t *testing.T) {
 	for seed := range uint64(40) {
-		l := &simLab{rng: rand.New(rand.NewPCG(seed, 1)), noise: loaded, code: ordinary,
+		l := &simRig{rng: rand.New(rand.NewPCG(seed, 1)), noise: loaded, code: ordinary,
 			planted: []planted{{gain: 2, pgo: 1}, {gain: 1, pgo: 1}}, copies: copiesOf(2), train: "train", slow: true}
 		m := newConfirmer(l, 2, Options{Seed: seed, MinGain: 0.01, Budget: 1}.defaults())
 		m.sets, m.held = inputSets("train", "holdout", "fresh"), 100
@@ -382,7 +382,7 @@ func TestConfirmSlowFinalists(t *testing.T) {
 func TestConfirmCrowded(t *testing.T) {
 	for _, room := range []int{10, 8, 6} {
 		ps := []planted{{gain: 1.3, pgo: 1}, {gain: 1, pgo: 1}, {gain: 1.02, pgo: 1}}
-		l := &simLab{rng: rand.New(rand.NewPCG(6, 1)), noise: loaded, code: ordinary, planted: ps,
+		l := &simRig{rng: rand.New(rand.NewPCG(6, 1)), noise: loaded, code: ordinary, planted: ps,
 			copies: copiesOf(len(ps)), train: "train", room: room}
 		m := newConfirmer(l, len(ps), Options{Seed: 6, MinGain: 0.01}.defaults())
 		m.sets = inputSets("train", "", "")
@@ -409,7 +409,7 @@ func TestConfirmColdCrowd(t *testing.T) {
 		{planted{gain: 1.3, pgo: 1, table: 8192, dies: "crash", inCold: true}, 0, "it died"},
 	} {
 		for _, ps := range [][]planted{{c.bad, pays}, {pays, c.bad}} {
-			l := &simLab{rng: rand.New(rand.NewPCG(7, 1)), noise: quiet, code: tight, planted: ps,
+			l := &simRig{rng: rand.New(rand.NewPCG(7, 1)), noise: quiet, code: tight, planted: ps,
 				copies: copiesOf(len(ps)), train: "train", cold: c.room}
 			m := newConfirmer(l, len(ps), Options{Seed: 7, MinGain: 0.01}.defaults())
 			m.sets = inputSets("train", "", "")

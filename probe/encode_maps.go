@@ -152,7 +152,7 @@ func (e *encoder) studied(tag byte, s string) text {
 // maxLook bounds the part of a text that decides its class and its hash.
 const maxLook = 4096
 
-// class says which characters occur in a text.
+// class returns which characters occur in a text.
 func class(s string) (c byte) {
 	if len(s) > maxLook {
 		s, c = s[:maxLook], wire.Unread

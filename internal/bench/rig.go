@@ -34,8 +34,8 @@ func Confirm(
 }
 
 // prepare writes the inputs and names the variants.
-func prepare(e *Env, u *source.Unit, cs []beagle.Candidate, c *beagle.Corpus, o Options) (*realLab, *confirmer, error) {
-	l := &realLab{env: e, u: u, n: copiesOf(len(cs)), files: map[string]string{}, pgo: o.PGO}
+func prepare(e *Env, u *source.Unit, cs []beagle.Candidate, c *beagle.Corpus, o Options) (*realRig, *confirmer, error) {
+	l := &realRig{env: e, u: u, n: copiesOf(len(cs)), files: map[string]string{}, pgo: o.PGO}
 	// The original is the first variant, and each candidate follows with its copies.
 	l.copies("original", u.Target.Source)
 	for _, x := range cs {
@@ -78,8 +78,8 @@ func extraTables(u *source.Unit, version string) int64 {
 	return n - was
 }
 
-// A realLab builds with the harness and times in the sandbox.
-type realLab struct {
+// A realRig builds with the harness and times in the sandbox.
+type realRig struct {
 	env      *Env
 	u        *source.Unit
 	n        int // copies of each version
@@ -108,13 +108,13 @@ func (p *program) align(v int) int {
 }
 
 // copies adds a version as often as it is to be in each binary.
-func (l *realLab) copies(id, src string) {
+func (l *realRig) copies(id, src string) {
 	for i := range l.n {
 		l.variants = append(l.variants, harness.Variant{ID: fmt.Sprintf("%s#%d", id, i), Source: src})
 	}
 }
 
-func (l *realLab) add(name string, records []beagle.Record) error {
+func (l *realRig) add(name string, records []beagle.Record) error {
 	if len(records) == 0 {
 		return nil
 	}
@@ -124,14 +124,14 @@ func (l *realLab) add(name string, records []beagle.Record) error {
 }
 
 // has returns the name if there are such inputs, and "" otherwise.
-func (l *realLab) has(name string) string {
+func (l *realRig) has(name string) string {
 	if l.files[name] == "" {
 		return ""
 	}
 	return name
 }
 
-func (l *realLab) close() {
+func (l *realRig) close() {
 	for _, path := range l.files {
 		os.Remove(path)
 	}
@@ -145,7 +145,7 @@ func (l *realLab) close() {
 
 // build uses the linker's own alignment, as production does; screening's 64 bytes would hide the
 // effect of a rebuild on the code.
-func (l *realLab) build(ctx context.Context, pgo string, layout uint64) (image, map[int]string, error) {
+func (l *realRig) build(ctx context.Context, pgo string, layout uint64) (image, map[int]string, error) {
 	link := harness.Link{Layout: layout, PGO: pgo, PGOLocal: pgo != "" && pgo != l.pgo}
 	bin, err := l.env.Builder.Build(ctx, l.variants, link)
 	if err != nil {
@@ -169,7 +169,7 @@ func (l *realLab) build(ctx context.Context, pgo string, layout uint64) (image, 
 
 // relink links the same objects in other orders, several at a time: linking takes most of the
 // preparation and no measurement runs yet.
-func (l *realLab) relink(ctx context.Context, like image, layouts []uint64) ([]image, error) {
+func (l *realRig) relink(ctx context.Context, like image, layouts []uint64) ([]image, error) {
 	p := like.(*program)
 	out := make([]image, len(layouts))
 	g, ctx := errgroup.WithContext(ctx)
@@ -188,7 +188,7 @@ func (l *realLab) relink(ctx context.Context, like image, layouts []uint64) ([]i
 	return out, g.Wait()
 }
 
-func (l *realLab) program(bin *harness.Binary, link harness.Link) (image, error) {
+func (l *realRig) program(bin *harness.Binary, link harness.Link) (image, error) {
 	aligns, err := entries(bin.Path, l.u.Target.PkgPath, l.u.Target.Name)
 	if err != nil {
 		return nil, err
@@ -196,16 +196,16 @@ func (l *realLab) program(bin *harness.Binary, link harness.Link) (image, error)
 	return &program{bin, link, aligns}, nil
 }
 
-func (l *realLab) time(ctx context.Context, im image, q *rt.Time) (*rt.TimeReply, string, error) {
+func (l *realRig) time(ctx context.Context, im image, q *rt.Time) (*rt.TimeReply, string, error) {
 	return l.env.run(ctx, im.(*program).bin, q, l.inputs(q))
 }
 
-func (l *realLab) apart(ctx context.Context, im image, qs [2]*rt.Time) ([2]*rt.TimeReply, string, error) {
+func (l *realRig) timeApart(ctx context.Context, im image, qs [2]*rt.Time) ([2]*rt.TimeReply, string, error) {
 	return l.env.runBoth(ctx, im.(*program).bin, qs, l.inputs(qs[0]))
 }
 
 // inputs returns the files that a request names.
-func (l *realLab) inputs(q *rt.Time) map[string]string {
+func (l *realRig) inputs(q *rt.Time) map[string]string {
 	files := map[string]string{}
 	for _, s := range q.Sets {
 		files[s.Records] = l.files[s.Records]
@@ -213,7 +213,7 @@ func (l *realLab) inputs(q *rt.Time) map[string]string {
 	return files
 }
 
-func (l *realLab) profile(ctx context.Context, im image, q *rt.Time) (string, error) {
+func (l *realRig) profile(ctx context.Context, im image, q *rt.Time) (string, error) {
 	reply, failure, err := l.time(ctx, im, q)
 	if err == nil && failure != "" {
 		err = fmt.Errorf("taking a profile: %s", failure)
@@ -226,9 +226,9 @@ func (l *realLab) profile(ctx context.Context, im image, q *rt.Time) (string, er
 	return path, os.WriteFile(path, reply.Profile, 0o644)
 }
 
-func (l *realLab) discard(im image) { os.Remove(im.(*program).bin.Path) }
+func (l *realRig) discard(im image) { os.Remove(im.(*program).bin.Path) }
 
-func (l *realLab) sameCode(candidate int) bool {
+func (l *realRig) sameCode(candidate int) bool {
 	of := func(v int) string {
 		if v < len(l.static) {
 			return l.static[v].CodeHash
