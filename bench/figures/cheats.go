@@ -13,6 +13,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/tail"
 )
 
 // catalogues are the files of internal/verify/testdata/cheats and the targets
@@ -65,7 +66,7 @@ func cheats(ctx context.Context, l *lab) (*section, error) {
 			s.miss("%s: %s", c.name, why)
 		}
 		by[c.caughtBy()]++
-		rows = append(rows, []string{c.about(), c.check, c.caughtBy(), clip(c.verdict.Reason)})
+		rows = append(rows, []string{c.about(), c.check, c.caughtBy(), tail.Short(tail.First(c.verdict.Reason), 110)})
 	}
 	s.text = table([]string{"candidate", "must be refused by", "refused by", "reason"}, rows) + "\n" +
 		summary(len(list), by) + "\n"
@@ -233,15 +234,6 @@ func ordered(list []*cheat) []*cheat {
 	out := slices.Clone(list)
 	slices.SortStableFunc(out, func(a, b *cheat) int { return rank(a) - rank(b) })
 	return out
-}
-
-func clip(s string) string {
-	s, _, _ = strings.Cut(s, "\n")
-	const most = 110
-	if r := []rune(s); len(r) > most {
-		s = string(r[:most]) + "..."
-	}
-	return s
 }
 
 func summary(all int, by map[string]int) string {

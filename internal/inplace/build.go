@@ -17,6 +17,7 @@ import (
 	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/inplace/live"
 	"github.com/beagle-go/beagle/internal/sandbox"
+	"github.com/beagle-go/beagle/internal/tail"
 )
 
 // compile writes the overlay of a program and builds its binaries. It returns the versions that
@@ -188,13 +189,10 @@ const maxSaid = 600
 
 func said(r sandbox.Result) string {
 	out := strings.TrimSpace(string(r.Stderr) + "\n" + string(r.Stdout))
-	if len(out) > maxSaid {
-		out = out[:maxSaid] + "..."
-	}
 	if out == "" {
-		out = fmt.Sprintf("it ended with %s %d %s", r.Ended, r.Code, r.Signal)
+		return fmt.Sprintf("it ended with %s %d %s", r.Ended, r.Code, r.Signal)
 	}
-	return out
+	return tail.Short(out, maxSaid)
 }
 
 var atVersion = regexp.MustCompile(`(?m)beagle_v(\d+)\.go:(\d+)(?::\d+)?: (.*)$`)

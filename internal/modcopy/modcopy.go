@@ -11,6 +11,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/beagle-go/beagle/internal/tail"
 )
 
 // Get downloads a module version through the module proxy and copies it below
@@ -101,14 +103,9 @@ func Go(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	cmd.Stderr = &problems
 	out, err := cmd.Output()
 	if err != nil && problems.Len() > 0 {
-		err = fmt.Errorf("go %s: %w: %s", args[0], err, lastLine(problems.String()))
+		err = fmt.Errorf("go %s: %w: %s", args[0], err, tail.Last(problems.String(), 1))
 	}
 	return out, err
-}
-
-func lastLine(s string) string {
-	lines := strings.Split(strings.TrimSpace(s), "\n")
-	return lines[len(lines)-1]
 }
 
 func exists(path string) bool { _, err := os.Stat(path); return err == nil }

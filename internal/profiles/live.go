@@ -16,6 +16,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/hotspots"
+	"github.com/beagle-go/beagle/internal/tail"
 )
 
 // live takes profiles of a running service. The address is that of the service, of its /debug/pprof
@@ -42,7 +43,7 @@ func live(ctx context.Context, address string, o Options) ([]*hotspots.Profile, 
 		g.Go(func() error {
 			p, err := onePage(ctx, *u, page, o)
 			if err != nil && len(pages) > 1 && page != "profile" && ctx.Err() == nil {
-				o.Warn(fmt.Sprintf("no %s profile: %v", page, firstLine(err)))
+				o.Warn(fmt.Sprintf("no %s profile: %v", page, tail.First(err.Error())))
 				return nil // the CPU profile alone will do
 			}
 			found[i] = p
@@ -60,11 +61,6 @@ func live(ctx context.Context, address string, o Options) ([]*hotspots.Profile, 
 		}
 	}
 	return all, nil
-}
-
-func firstLine(err error) string {
-	line, _, _ := strings.Cut(err.Error(), "\n")
-	return line
 }
 
 // onePage takes one profile.
