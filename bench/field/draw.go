@@ -404,12 +404,8 @@ func after(line, col int, p token.Position) bool {
 
 // specOf returns a function as beagle's command line takes it.
 func specOf(pkg string, fn *ast.FuncDecl) string {
-	name := fn.Name.Name
-	if t := syntax.Receiver(fn); t != "" {
-		name = t + "." + name
-	}
 	if pkg == "." {
-		return name
+		return syntax.DeclName(fn)
 	}
-	return pkg + "." + name
+	return pkg + "." + syntax.DeclName(fn)
 }

@@ -128,11 +128,7 @@ func parse(l *listed) (*pkg, error) {
 func (p *pkg) add(f *ast.File, d ast.Decl) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
-		// A method has its type in its key.
-		key := d.Name.Name
-		if d.Recv != nil {
-			key = syntax.Receiver(d) + "." + key
-		}
+		key := syntax.DeclName(d)
 		p.enter(&decl{names: []*ast.Ident{d.Name}, keys: []string{key}, node: d, token: token.FUNC, file: f})
 	case *ast.GenDecl:
 		if d.Tok == token.IMPORT {
