@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
@@ -11,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/beagle-go/beagle/internal/exports"
 	"github.com/beagle-go/beagle/internal/modcopy"
 )
 
@@ -104,14 +104,15 @@ func copyStandard(ctx context.Context, to string) error {
 	if err != nil {
 		return err
 	}
-	for d := json.NewDecoder(bytes.NewReader(out)); ; {
-		var p struct {
-			ImportPath, Dir          string
-			Imports, GoFiles, SFiles []string
-		}
-		if err := d.Decode(&p); err != nil {
-			break
-		}
+	type listed struct {
+		ImportPath, Dir          string
+		Imports, GoFiles, SFiles []string
+	}
+	all, err := exports.Decode[listed](out)
+	if err != nil {
+		return err
+	}
+	for _, p := range all {
 		if len(p.SFiles) > 0 || internal(append(p.Imports, p.ImportPath)) ||
 			strings.HasPrefix(p.ImportPath, "vendor/") {
 			continue

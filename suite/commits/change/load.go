@@ -1,17 +1,13 @@
 package change
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/printer"
 	"go/token"
 	"go/types"
-	"io"
 	"path/filepath"
 	"strings"
 
@@ -84,20 +80,11 @@ func list(ctx context.Context, dir, pattern string, deps bool) ([]listed, error)
 	if err != nil {
 		return nil, err
 	}
-	var all []listed
-	for d := json.NewDecoder(bytes.NewReader(out)); ; {
-		var l listed
-		if err := d.Decode(&l); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			return nil, err
-		}
-		all = append(all, l)
+	all, err := exports.Decode[listed](out)
+	if err == nil && len(all) == 0 {
+		err = fmt.Errorf("%s: no such package", pattern)
 	}
-	if len(all) == 0 {
-		return nil, fmt.Errorf("%s: no such package", pattern)
-	}
-	return all, nil
+	return all, err
 }
 
 func parse(l *listed) (*pkg, error) {
