@@ -248,7 +248,7 @@ func benchmarked(root string) ([]string, error) {
 		}
 		name := e.Name()
 		if e.IsDir() && path != root && (name == "testdata" || strings.HasPrefix(name, ".") ||
-			strings.HasPrefix(name, "_") || exists(filepath.Join(path, "go.mod"))) {
+			strings.HasPrefix(name, "_") || modcopy.Exists(filepath.Join(path, "go.mod"))) {
 			return filepath.SkipDir
 		}
 		if e.IsDir() || !strings.HasSuffix(name, "_test.go") {
@@ -276,8 +276,6 @@ func benchmarked(root string) ([]string, error) {
 	slices.Sort(out)
 	return out, err
 }
-
-func exists(path string) bool { _, err := os.Stat(path); return err == nil }
 
 // Limits of the benchmarks of a package.
 const (

@@ -42,7 +42,7 @@ func (l *lab) close() {
 // module and what its tests need, once.
 func (l *lab) module(ctx context.Context, path, version string) (string, error) {
 	if to := filepath.Join(l.dir, "std@"+version); path == standard {
-		if exists(to) {
+		if modcopy.Exists(to) {
 			return to, nil
 		}
 		return to, copyStandard(ctx, to)
@@ -132,7 +132,7 @@ func copyStandard(ctx context.Context, to string) error {
 				return err
 			}
 		}
-		if data := filepath.Join(p.Dir, "testdata"); exists(data) {
+		if data := filepath.Join(p.Dir, "testdata"); modcopy.Exists(data) {
 			if err := copyTree(filepath.Join(dir, "testdata"), data, func(string) bool { return true }); err != nil {
 				return err
 			}
@@ -140,8 +140,6 @@ func copyStandard(ctx context.Context, to string) error {
 	}
 	return os.WriteFile(filepath.Join(to, "go.mod"), []byte("module example.com/std\n\ngo 1.26\n"), 0o644)
 }
-
-func exists(path string) bool { _, err := os.Stat(path); return err == nil }
 
 // tests lists the test files of a directory that import nothing internal.
 func tests(dir string) (names []string) {

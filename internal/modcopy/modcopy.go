@@ -50,7 +50,7 @@ func Get(ctx context.Context, dir, module, version string, ready ...func(copied 
 			return "", err
 		}
 	}
-	if err := os.Rename(tmp, to); err != nil && !exists(to) { // another call may have been first
+	if err := os.Rename(tmp, to); err != nil && !Exists(to) { // another call may have been first
 		return "", err
 	}
 	return to, nil
@@ -79,7 +79,7 @@ func prepare(dir, module string) error {
 		return err
 	}
 	mod := filepath.Join(dir, "go.mod")
-	if exists(mod) {
+	if Exists(mod) {
 		return nil
 	}
 	return os.WriteFile(mod, []byte("module "+module+"\n"), 0o644)
@@ -108,4 +108,5 @@ func Go(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	return out, err
 }
 
-func exists(path string) bool { _, err := os.Stat(path); return err == nil }
+// Exists reports whether a file or a directory is there.
+func Exists(path string) bool { _, err := os.Stat(path); return err == nil }
