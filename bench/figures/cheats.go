@@ -13,6 +13,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/mutants"
 	"github.com/beagle-go/beagle/internal/tail"
 )
 
@@ -237,14 +238,6 @@ func ordered(list []*cheat) []*cheat {
 }
 
 func summary(all int, by map[string]int) string {
-	return fmt.Sprintf("%d candidates, refused by: %s (none are those that behave as the original).", all, counts(by))
-}
-
-func counts(by map[string]int) string {
-	var parts []string
-	for k, n := range by {
-		parts = append(parts, fmt.Sprintf("%s %d", k, n))
-	}
-	slices.Sort(parts)
-	return strings.Join(parts, ", ")
+	return fmt.Sprintf("%d candidates, refused by: %s (none are those that behave as the original).", all,
+		mutants.Counts(by))
 }
