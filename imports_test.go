@@ -102,7 +102,7 @@ var mayImport = map[string][]string{
 	"internal/gotool":            {"", "internal/harness", "internal/source", "internal/exports"},
 	"internal/inplace":           {"", "internal/inplace/live", "internal/rt", "internal/gotool", "internal/source", "internal/sandbox", "internal/harness", "internal/syntax", "internal/bench", "internal/tail"},
 	"internal/inplace/live":      {"internal/rt"},
-	"bench/inplace":              {"", "internal/source", "internal/sandbox", "internal/scratch", "internal/inplace", "internal/mutants", "internal/verify"},
+	"bench/inplace":              {"", "internal/source", "internal/sandbox", "internal/scratch", "internal/inplace", "internal/mutants", "internal/verify", "internal/command"},
 	"internal/companion":         {""},
 	"internal/uprobe":            {"", "internal/companion", "probe", "probe/wire"},
 	"cmd/beagle-uprobe":          {"internal/uprobe"},
