@@ -60,9 +60,9 @@ func (a *Assurance) String() string {
 //
 //	2,229,492 inputs, search saturated, proved for all inputs up to length 12 (z3 5.4.1)
 func (a *Assurance) Evidence() string {
-	parts := []string{thousands(a.Inputs) + " inputs"}
+	parts := []string{Thousands(a.Inputs) + " inputs"}
 	if a.InPlace {
-		parts[0] = "in place: " + thousands(a.Inputs) + " calls compared"
+		parts[0] = "in place: " + Thousands(a.Inputs) + " calls compared"
 	}
 	if a.Saturated {
 		parts = append(parts, "search saturated")
@@ -131,8 +131,8 @@ func counted(n int, one, many string) string {
 	return strconv.Itoa(n) + " " + many
 }
 
-// thousands writes 12345 as 12,345.
-func thousands(n int) string {
+// Thousands writes 12345 as 12,345.
+func Thousands(n int) string {
 	s := strconv.Itoa(n)
 	for i := len(s) - 3; i > 0; i -= 3 {
 		s = s[:i] + "," + s[i:]

@@ -24,6 +24,7 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/modcopy"
 	"github.com/beagle-go/beagle/internal/syntax"
+	"github.com/beagle-go/beagle/internal/tail"
 )
 
 // The halves of a sample.
@@ -247,7 +248,7 @@ func benchmarked(root string) ([]string, error) {
 		}
 		name := e.Name()
 		if e.IsDir() && path != root && (name == "testdata" || strings.HasPrefix(name, ".") ||
-			strings.HasPrefix(name, "_") || exists(filepath.Join(path, "go.mod"))) {
+			strings.HasPrefix(name, "_") || modcopy.Exists(filepath.Join(path, "go.mod"))) {
 			return filepath.SkipDir
 		}
 		if e.IsDir() || !strings.HasSuffix(name, "_test.go") {
@@ -276,8 +277,6 @@ func benchmarked(root string) ([]string, error) {
 	return out, err
 }
 
-func exists(path string) bool { _, err := os.Stat(path); return err == nil }
-
 // Limits of the benchmarks of a package.
 const (
 	ranBenchmarks = 12
@@ -297,7 +296,7 @@ func (d *drawer) covered(ctx context.Context, dir, pkg string) ([]string, error)
 	build := exec.CommandContext(ctx, "go", "test", "-mod=mod", "-c", "-covermode=count", "-o", binary, pkg)
 	build.Dir, build.Env = dir, append(os.Environ(), "GOWORK=off")
 	if said, err := build.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("%w: %s", err, lastLines(string(said)))
+		return nil, fmt.Errorf("%w: %s", err, complaint(string(said)))
 	}
 	// List its benchmarks, in an order that the seed decides.
 	at := filepath.Join(dir, pkg)
@@ -350,11 +349,8 @@ func output(ctx context.Context, dir, path string, args ...string) (string, erro
 	return string(said), err
 }
 
-// lastLines returns a go command's complaint, on one line.
-func lastLines(s string) string {
-	lines := strings.FieldsFunc(strings.TrimSpace(s), func(r rune) bool { return r == '\n' })
-	return strings.Join(lines[max(0, len(lines)-2):], "; ")
-}
+// complaint returns the end of a go command's output, on one line.
+func complaint(output string) string { return strings.ReplaceAll(tail.Last(output, 2), "\n", "; ") }
 
 // Functions that count as doing the benchmarks' work.
 const (
@@ -406,12 +402,8 @@ func after(line, col int, p token.Position) bool {
 
 // specOf returns a function as beagle's command line takes it.
 func specOf(pkg string, fn *ast.FuncDecl) string {
-	name := fn.Name.Name
-	if t := syntax.Receiver(fn); t != "" {
-		name = t + "." + name
-	}
 	if pkg == "." {
-		return name
+		return syntax.DeclName(fn)
 	}
-	return pkg + "." + name
+	return pkg + "." + syntax.DeclName(fn)
 }

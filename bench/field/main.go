@@ -16,8 +16,8 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 
+	"github.com/beagle-go/beagle/internal/command"
 	"github.com/beagle-go/beagle/internal/sandbox"
 )
 
@@ -36,12 +36,7 @@ field VERB -h lists the flags of a verb. Example, resumed by the same command:
 
 func main() {
 	sandbox.Main()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, "field:", err)
-		os.Exit(1)
-	}
+	command.Main("field", func(ctx context.Context) error { return run(ctx, os.Args[1:]) })
 }
 
 // run chooses the verb, reads its flags and carries it out.

@@ -24,6 +24,7 @@ import (
 	"golang.org/x/tools/go/packages"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/scratch"
 	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/rules"
@@ -391,9 +392,5 @@ func (r *recall) save(path string) error {
 			fmt.Fprintf(&b, "%s %s\n", m.Name, n)
 		}
 	}
-	tmp := path + ".new"
-	if err := os.WriteFile(tmp, []byte(b.String()), 0o644); err != nil {
-		return err
-	}
-	return os.Rename(tmp, path)
+	return scratch.Replace(path, []byte(b.String()), 0o644)
 }

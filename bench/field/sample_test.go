@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/modcopy"
 	"github.com/beagle-go/beagle/internal/modcopy/proxytest"
 )
 
@@ -320,7 +321,7 @@ func TestStopped(t *testing.T) {
 		per: 10, list: list}
 	ctx, stop := context.WithCancel(t.Context())
 	go func() {
-		for !exists(started) && t.Context().Err() == nil {
+		for !modcopy.Exists(started) && t.Context().Err() == nil {
 			time.Sleep(10 * time.Millisecond)
 		}
 		stop()
@@ -329,14 +330,14 @@ func TestStopped(t *testing.T) {
 	if err := sample(ctx, &o, &out, &progress); err == nil || !strings.Contains(err.Error(), "goes on") {
 		t.Errorf("error %v, want one that says how to go on", err)
 	}
-	if exists(filepath.Join(o.dir, "results.jsonl")) {
+	if modcopy.Exists(filepath.Join(o.dir, "results.jsonl")) {
 		t.Error("a search that was stopped has a result")
 	}
 	pid, err := os.ReadFile(started)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if exists("/proc/" + strings.TrimSpace(string(pid))) {
+	if modcopy.Exists("/proc/" + strings.TrimSpace(string(pid))) {
 		t.Error("the command is still there")
 	}
 }

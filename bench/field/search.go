@@ -155,7 +155,7 @@ func sentence(said string) string {
 			return strings.TrimSpace(what)
 		}
 	}
-	return lastLines(said)
+	return complaint(said)
 }
 
 // A class is a kind of rejection or failure, recognised by beagle's message.

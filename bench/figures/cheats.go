@@ -13,6 +13,8 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/mutants"
+	"github.com/beagle-go/beagle/internal/tail"
 )
 
 // catalogues are the files of internal/verify/testdata/cheats and the targets
@@ -67,7 +69,7 @@ func cheats(ctx context.Context, l *lab) (*section, error) {
 			s.miss("%s: %s", c.name, why)
 		}
 		by[c.caughtBy()]++
-		rows = append(rows, []string{c.about(), c.check, c.caughtBy(), clip(c.verdict.Reason)})
+		rows = append(rows, []string{c.about(), c.check, c.caughtBy(), tail.Short(tail.First(c.verdict.Reason), 110)})
 	}
 	s.text = table([]string{"candidate", "must be refused by", "refused by", "reason"}, rows) + "\n" +
 		summary(len(list), by) + "\n"
@@ -237,24 +239,7 @@ func ordered(list []*cheat) []*cheat {
 	return out
 }
 
-func clip(s string) string {
-	s, _, _ = strings.Cut(s, "\n")
-	const most = 110
-	if r := []rune(s); len(r) > most {
-		s = string(r[:most]) + "..."
-	}
-	return s
-}
-
 func summary(all int, by map[string]int) string {
-	return fmt.Sprintf("%d candidates, refused by: %s (none are those that behave as the original).", all, counts(by))
-}
-
-func counts(by map[string]int) string {
-	var parts []string
-	for k, n := range by {
-		parts = append(parts, fmt.Sprintf("%s %d", k, n))
-	}
-	slices.Sort(parts)
-	return strings.Join(parts, ", ")
+	return fmt.Sprintf("%d candidates, refused by: %s (none are those that behave as the original).", all,
+		mutants.Counts(by))
 }

@@ -195,7 +195,7 @@ func byStage(list []mutation) string {
 			n++
 		}
 	}
-	return "Rejected by: " + counts(by) + ".\n"
+	return "Rejected by: " + mutants.Counts(by) + ".\n"
 }
 
 // survivors lists the mutants that passed, each with the written argument for it, if there is one.

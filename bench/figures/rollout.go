@@ -156,6 +156,8 @@ func tryScenario(s simulate.Scenario, n int) ([]simulate.Outcome, error) {
 }
 
 // quantile returns the smallest value that at least the given share of the values does not exceed.
+// It never lies between two values as special.Quantile does, so the documents give exposures and
+// times that did happen.
 func quantile(values []float64, share float64) float64 {
 	if len(values) == 0 {
 		return 0

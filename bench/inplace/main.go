@@ -17,12 +17,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/command"
 	"github.com/beagle-go/beagle/internal/inplace"
 	"github.com/beagle-go/beagle/internal/mutants"
 	"github.com/beagle-go/beagle/internal/sandbox"
@@ -33,12 +33,7 @@ import (
 
 func main() {
 	sandbox.Main()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
+	command.Main("inplace", run)
 }
 
 type options struct {

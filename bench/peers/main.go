@@ -17,12 +17,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/beagle-go/beagle/internal/command"
@@ -55,12 +53,7 @@ func main() {
 	flag.StringVar(&o.only, "only", "", "these `programs` only: OpenEvolve, ShinkaEvolve, loop, durable, Beagle")
 	flag.StringVar(&o.scenario, "scenario", "", "these `scenarios` only: overhead, pipeline, kill, hang, same, miss")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, o); err != nil {
-		fmt.Fprintln(os.Stderr, "peers:", err)
-		os.Exit(1)
-	}
+	command.Main("peers", func(ctx context.Context) error { return run(ctx, o) })
 }
 
 // run takes each scenario through all programs and prints the report, also after an interrupt.

@@ -21,6 +21,7 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/campaign"
 	"github.com/beagle-go/beagle/internal/rollout"
+	"github.com/beagle-go/beagle/internal/rollout/pilot"
 )
 
 // Budgets of a prediction.
@@ -156,7 +157,7 @@ func (l *lab) profile(ctx context.Context, t target, p *prediction) error {
 		return err
 	}
 	defer s.stop()
-	if err := pause(ctx, 5*time.Second); err != nil {
+	if err := pilot.Pause(ctx, 5*time.Second); err != nil {
 		return err
 	}
 	if _, err := l.command(ctx, "profile", l.tree(), l.file("bin", "beagle"), "hotspots", "--seconds",
@@ -225,7 +226,7 @@ func (l *lab) capture(ctx context.Context, t target, p *prediction) error {
 		return err
 	}
 	defer s.stop()
-	if err := pause(ctx, 2*time.Second); err != nil {
+	if err := pilot.Pause(ctx, 2*time.Second); err != nil {
 		return err
 	}
 	calls := l.calls(t)

@@ -101,7 +101,8 @@ func (l *lab) rollOut(ctx context.Context, r rolled, p rollout.Plan, predicted s
 		return nil, err
 	}
 	defer s.stop()
-	if err := pause(ctx, 8*time.Second); err != nil { // until all names are known, and the heap has reached its size
+	// Wait until all names are known, and the heap has reached its size.
+	if err := pilot.Pause(ctx, 8*time.Second); err != nil {
 		return nil, err
 	}
 	text, err := json.Marshal(p)

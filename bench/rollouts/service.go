@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/beagle-go/beagle/internal/rollout/pilot"
 )
 
 // The services: metricsd's agent reads datagrams, its intake what agents post.
@@ -111,20 +113,11 @@ func (s *service) healthy(ctx context.Context) error {
 				return nil
 			}
 		}
-		if err := pause(ctx, 100*time.Millisecond); err != nil {
+		if err := pilot.Pause(ctx, 100*time.Millisecond); err != nil {
 			return err
 		}
 	}
 	return fmt.Errorf("metricsd does not get healthy within half a minute")
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
 }
 
 // stop ends the load and the service.

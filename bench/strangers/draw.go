@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/beagle-go/beagle/internal/modcopy"
 	"github.com/beagle-go/beagle/internal/source"
 )
 
@@ -215,7 +216,7 @@ func goFiles(dir string) (list []string, err error) {
 			return err
 		case d.IsDir() && path != dir && (name == "testdata" || name == "vendor" || name[0] == '.' || name[0] == '_'):
 			return filepath.SkipDir
-		case d.IsDir() && path != dir && exists(filepath.Join(path, "go.mod")):
+		case d.IsDir() && path != dir && modcopy.Exists(filepath.Join(path, "go.mod")):
 			return filepath.SkipDir // a module of its own
 		case strings.HasSuffix(name, ".go"):
 			list = append(list, path)

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
@@ -11,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/beagle-go/beagle/internal/exports"
 	"github.com/beagle-go/beagle/internal/modcopy"
 )
 
@@ -42,7 +42,7 @@ func (l *lab) close() {
 // module and what its tests need, once.
 func (l *lab) module(ctx context.Context, path, version string) (string, error) {
 	if to := filepath.Join(l.dir, "std@"+version); path == standard {
-		if exists(to) {
+		if modcopy.Exists(to) {
 			return to, nil
 		}
 		return to, copyStandard(ctx, to)
@@ -104,14 +104,15 @@ func copyStandard(ctx context.Context, to string) error {
 	if err != nil {
 		return err
 	}
-	for d := json.NewDecoder(bytes.NewReader(out)); ; {
-		var p struct {
-			ImportPath, Dir          string
-			Imports, GoFiles, SFiles []string
-		}
-		if err := d.Decode(&p); err != nil {
-			break
-		}
+	type listed struct {
+		ImportPath, Dir          string
+		Imports, GoFiles, SFiles []string
+	}
+	all, err := exports.Decode[listed](out)
+	if err != nil {
+		return err
+	}
+	for _, p := range all {
 		if len(p.SFiles) > 0 || internal(append(p.Imports, p.ImportPath)) ||
 			strings.HasPrefix(p.ImportPath, "vendor/") {
 			continue
@@ -131,7 +132,7 @@ func copyStandard(ctx context.Context, to string) error {
 				return err
 			}
 		}
-		if data := filepath.Join(p.Dir, "testdata"); exists(data) {
+		if data := filepath.Join(p.Dir, "testdata"); modcopy.Exists(data) {
 			if err := copyTree(filepath.Join(dir, "testdata"), data, func(string) bool { return true }); err != nil {
 				return err
 			}
@@ -139,8 +140,6 @@ func copyStandard(ctx context.Context, to string) error {
 	}
 	return os.WriteFile(filepath.Join(to, "go.mod"), []byte("module example.com/std\n\ngo 1.26\n"), 0o644)
 }
-
-func exists(path string) bool { _, err := os.Stat(path); return err == nil }
 
 // tests lists the test files of a directory that import nothing internal.
 func tests(dir string) (names []string) {

@@ -17,10 +17,9 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"os"
-	"os/signal"
 
+	"github.com/beagle-go/beagle/internal/command"
 	"github.com/beagle-go/beagle/internal/sandbox"
 )
 
@@ -30,12 +29,7 @@ var verbs = map[string]func(ctx context.Context, l *lab, f *flag.FlagSet, args [
 
 func main() {
 	sandbox.Main() // does not return in the processes that hold a sandbox
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, "strangers:", err)
-		os.Exit(1)
-	}
+	command.Main("strangers", func(ctx context.Context) error { return run(ctx, os.Args[1:]) })
 }
 
 func run(ctx context.Context, args []string) error {

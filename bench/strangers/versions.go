@@ -24,6 +24,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/command"
+	"github.com/beagle-go/beagle/internal/mutants"
 	"github.com/beagle-go/beagle/internal/source"
 )
 
@@ -334,7 +335,7 @@ func reportVersions(w io.Writer, list []*version) error {
 	}
 	// Print the totals.
 	fmt.Fprintf(w, "\n%d wrong versions: %d accepted (%s), %d more not seen but not called faster; rejected by %s\n",
-		wrong, accepted, percent(accepted, wrong), quiet, tally(stages))
+		wrong, accepted, percent(accepted, wrong), quiet, mutants.Counts(stages))
 	fmt.Fprintf(w, "%d honest versions: %d rejected (%s)\n", honest, rejected, percent(rejected, honest))
 	if slices.Sort(cpu); len(cpu) > 0 {
 		fmt.Fprintf(w, "processor time of a whole verification that passed, record and build included: median %.1f s, "+
@@ -349,15 +350,6 @@ func reportVersions(w io.Writer, list []*version) error {
 
 func percent(n, of int) string {
 	return strconv.FormatFloat(100*float64(n)/float64(max(of, 1)), 'f', 1, 64) + " %"
-}
-
-func tally(m map[string]int) string {
-	var parts []string
-	for k, n := range m {
-		parts = append(parts, fmt.Sprintf("%s %d", k, n))
-	}
-	slices.Sort(parts)
-	return strings.Join(parts, ", ")
 }
 
 // expand makes a candidate file of a version as it is written. A version never

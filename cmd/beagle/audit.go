@@ -1,17 +1,18 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/audit"
 	"github.com/beagle-go/beagle/internal/companion"
 	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/scratch"
 )
 
 var auditCommand = &command{
@@ -88,19 +89,16 @@ func runAudit(ctx context.Context, c *command, args []string, std stdio) (int, e
 
 // writeSARIF writes a report to a file, whole or not at all.
 func writeSARIF(name string, r *audit.Report) error {
-	f, err := os.CreateTemp(filepath.Dir(name), ".sarif")
+	var b bytes.Buffer
+	if err := r.SARIF(&b, companion.Version()); err != nil {
+		return err
+	}
+	err := scratch.Replace(name, b.Bytes(), 0o644)
 	if failed := (*os.PathError)(nil); errors.As(err, &failed) {
 		return fmt.Errorf("--sarif %s: cannot write there: %w; name a file in a directory that is there and that "+
 			"you may write to", name, failed.Err)
 	}
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	if err := errors.Join(r.SARIF(f, companion.Version()), f.Chmod(0o644), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), name)
+	return err
 }
 
 // printAudit prints findings as compilers do, each with its remedy below.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/beagle-go/beagle/internal/flow"
 	"github.com/beagle-go/beagle/internal/hotspots"
 	"github.com/beagle-go/beagle/internal/profiles"
+	"github.com/beagle-go/beagle/internal/scratch"
 	"github.com/beagle-go/beagle/internal/source"
 )
 
@@ -354,16 +356,11 @@ func writeSample(plan *benchfile.Plan, file string) error {
 	return replaceFile(file, b.Bytes())
 }
 
-// replaceFile replaces a file at once, so that no reader sees half of it.
+// replaceFile writes a file, whole or not at all.
 func replaceFile(file string, data []byte) error {
-	tmp, err := os.CreateTemp(filepath.Dir(file), ".beagle-*")
-	if err != nil {
+	err := scratch.Replace(file, data, 0o644)
+	if failed := (*fs.PathError)(nil); errors.As(err, &failed) {
 		return &beagle.UsageError{What: err.Error(), Remedy: "name a file in a directory that can be written"}
 	}
-	defer os.Remove(tmp.Name())
-	_, err = tmp.Write(data)
-	if err := errors.Join(err, tmp.Chmod(0o644), tmp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), file)
+	return err
 }

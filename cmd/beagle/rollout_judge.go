@@ -16,6 +16,7 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/rollout"
 	"github.com/beagle-go/beagle/internal/rollout/pilot"
+	"github.com/beagle-go/beagle/internal/scratch"
 )
 
 // reportOf returns an experiment and its last decision as a report.
@@ -136,20 +137,7 @@ func saveExperiment(file string, e *rollout.Experiment) error {
 	if err != nil {
 		return err
 	}
-	return writeWhole(file, append(text, '\n'))
-}
-
-// writeWhole writes a file beside the old one and then takes its place.
-func writeWhole(file string, data []byte) error {
-	f, err := os.OpenFile(file+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(file+".new", file)
+	return scratch.Replace(file, append(text, '\n'), 0o600)
 }
 
 // maxBlockLine bounds a block as text.

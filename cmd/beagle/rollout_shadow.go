@@ -16,6 +16,7 @@ import (
 	"github.com/beagle-go/beagle/internal/flow"
 	"github.com/beagle-go/beagle/internal/flow/local"
 	"github.com/beagle-go/beagle/internal/rollout/pilot"
+	"github.com/beagle-go/beagle/internal/scratch"
 )
 
 // rolloutShadow replays captured calls with both versions before anything goes live.
@@ -152,7 +153,7 @@ func (o *rolloutFlags) keepShadow(sh *pilot.Shadow) error {
 	if err != nil {
 		return err
 	}
-	return writeWhole(file, append(text, '\n'))
+	return scratch.Replace(file, append(text, '\n'), 0o600)
 }
 
 // shadowOf returns the shadow of a build, or nil.

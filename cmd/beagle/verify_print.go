@@ -9,6 +9,7 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/flow/local"
 	"github.com/beagle-go/beagle/internal/report"
+	"github.com/beagle-go/beagle/internal/tail"
 )
 
 // printVerdict prints a verdict for people; name is its file if there are several. The reason shows
@@ -104,10 +105,7 @@ func printSummary(w io.Writer, versions []local.SourceFile, told []*beagle.Verdi
 		if v.Final != nil {
 			ratio = report.Digits(v.Final.Corrected.Point) + "x"
 		}
-		why, _, _ := strings.Cut(v.Reason, "\n")
-		if runes := []rune(why); len(runes) > reasonInTable {
-			why = string(runes[:reasonInTable]) + "..."
-		}
+		why := tail.Short(tail.First(v.Reason), reasonInTable)
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", version.Name, v.Status, v.Stage, ratio, why)
 	}
 	t.Flush()

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/tools/go/packages"
 
 	"github.com/beagle-go/beagle/internal/inorder"
+	"github.com/beagle-go/beagle/internal/tail"
 )
 
 // A code is the machine code of a declared function and the functions in it.
@@ -47,7 +48,7 @@ func codeOf(ctx context.Context, dir string, p *packages.Package, names, tags []
 	build := exec.CommandContext(ctx, "go", append(args, p.ForTest)...)
 	build.Dir = dir
 	if says, err := build.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("build the tests of %s: %w\n%s", p.ForTest, err, lastLines(string(says), 5))
+		return nil, fmt.Errorf("build the tests of %s: %w\n%s", p.ForTest, err, tail.Last(string(says), 5))
 	}
 	dump := exec.CommandContext(ctx, "go", "tool", "objdump", "-s", `\.(`+strings.Join(names, "|")+`)(\.|$)`, binary)
 	dump.Dir = dir
@@ -62,7 +63,7 @@ func codeOf(ctx context.Context, dir string, p *packages.Package, names, tags []
 	}
 	found := readCode(out)
 	if err := dump.Wait(); err != nil {
-		return nil, fmt.Errorf("disassemble the tests of %s: %w\n%s", p.ForTest, err, lastLines(says.String(), 5))
+		return nil, fmt.Errorf("disassemble the tests of %s: %w\n%s", p.ForTest, err, tail.Last(says.String(), 5))
 	}
 	return found, nil
 }
@@ -132,10 +133,4 @@ func names(list []*benchmark) []string {
 	}
 	inorder.Sort(out)
 	return slices.Compact(out)
-}
-
-// lastLines returns the last few lines of a text.
-func lastLines(s string, n int) string {
-	lines := strings.Split(strings.TrimSpace(s), "\n")
-	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }

@@ -232,7 +232,7 @@ func (p *Plan) writeBenchmark(b *strings.Builder) {
 	t := &p.Unit.Target
 	comment(b, fmt.Sprintf("Benchmark%sReplay calls %s as it was recorded: %s distinct inputs of %s recorded calls%s. "+
 		"beagle bench wrote it. It needs the standard library alone: keep it, change it.%s", p.name(), t.Name,
-		count(p.Inputs()), count(int(p.Corpus.Calls)), p.origins(), p.noted()))
+		beagle.Thousands(p.Inputs()), beagle.Thousands(int(p.Corpus.Calls)), p.origins(), p.noted()))
 	kept := ""
 	if p.Near {
 		kept = p.keptNear()
@@ -373,14 +373,6 @@ func percent(share float64) string {
 		return fmt.Sprintf("%.1f %%", 100*share)
 	}
 	return fmt.Sprintf("%.3f %%", 100*share)
-}
-
-func count(n int) string {
-	text := fmt.Sprint(n)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
 }
 
 // Where returns the file as a person finds it again.

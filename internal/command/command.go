@@ -1,5 +1,6 @@
-// Package command builds the beagle command and calls it, for the programs that measure it. A
-// figure of one program then means the same binary, called in the same way, as that of another.
+// Package command builds the beagle command and calls it, for the programs that measure it, and
+// runs these programs. A figure of one program then means the same binary, called in the same way,
+// as that of another.
 package command
 
 import (

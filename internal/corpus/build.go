@@ -18,6 +18,7 @@ import (
 	"github.com/beagle-go/beagle/internal/sandbox"
 	tmp "github.com/beagle-go/beagle/internal/scratch"
 	"github.com/beagle-go/beagle/internal/source"
+	"github.com/beagle-go/beagle/internal/tail"
 )
 
 // Input holds the parts of a corpus to be made.
@@ -413,7 +414,7 @@ func (m *maker) survivors(
 		if exit.Record < 0 || exit.Record >= len(records) {
 			return nil, nil, m.unfit("the original ends the harness", exit)
 		}
-		m.drop(exit.Kind, firstLine(exit.Detail))
+		m.drop(exit.Kind, tail.First(exit.Detail))
 		if try >= maxRetries {
 			m.c.Dropped += len(records) - exit.Record - 1
 			records = records[:exit.Record]
@@ -438,7 +439,7 @@ func (m *maker) generatedSurvivors(
 // unfit says that the calls of the target cannot be replayed outside of its tests.
 func (m *maker) unfit(what string, exit *harness.Exit) error {
 	return &beagle.UsageError{
-		What: fmt.Sprintf("%s: %s: %s", m.u.Target.Spec(), what, firstLine(fmt.Sprint(exit))),
+		What: fmt.Sprintf("%s: %s: %s", m.u.Target.Spec(), what, tail.First(fmt.Sprint(exit))),
 		Remedy: "give recorded calls that need less with --corpus, or let the package's tests judge with --evidence " +
 			"inplace",
 	}
@@ -491,11 +492,6 @@ func (m *maker) drop(kind, why string) {
 	if why = kind + ": " + why; len(m.built.DroppedFor) < 50 && !slices.Contains(m.built.DroppedFor, why) {
 		m.built.DroppedFor = append(m.built.DroppedFor, why)
 	}
-}
-
-func firstLine(s string) string {
-	s, _, _ = strings.Cut(s, "\n")
-	return s
 }
 
 // observe runs the original over records for a few seconds at most. How it

@@ -329,17 +329,9 @@ func (c *capturer) add(got *rt.Captured, source string, bench bool) {
 	}
 	c.records += len(got.Records)
 	c.groups = append(c.groups, group{bench, got.Records, got.Calls})
+	calls := beagle.Thousands(int(math.RoundToEven(got.Calls)))
 	c.out.Sources = append(c.out.Sources,
-		fmt.Sprintf("%s calls of %d inputs from %s", thousands(got.Calls), len(got.Records), source))
-}
-
-// thousands writes 12345 as 12,345.
-func thousands(n float64) string {
-	s := fmt.Sprintf("%.0f", n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
+		fmt.Sprintf("%s calls of %d inputs from %s", calls, len(got.Records), source))
 }
 
 // coarse rounds to a power of four. How often a benchmark repeats a call

@@ -101,7 +101,7 @@ func testFailure(r sandbox.Result, dir string) string {
 			return fmt.Sprintf("failed%s%s: %s", where, kept, said)
 		}
 	}
-	return fmt.Sprintf("failed%s%s: %s%s", where, kept, tail(out), ended(r, out))
+	return fmt.Sprintf("failed%s%s: %s%s", where, kept, ending(out), ended(r, out))
 }
 
 func printed(r sandbox.Result) string {
@@ -128,8 +128,8 @@ func head(s string) string {
 	return strings.ToValidUTF8(s, "") + " ..."
 }
 
-// tail returns the end of a text, in whole lines where they are short.
-func tail(s string) string {
+// ending returns the end of a text, in whole lines where they are short.
+func ending(s string) string {
 	if len(s) <= quoted {
 		return s
 	}

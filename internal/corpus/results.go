@@ -9,6 +9,7 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/rt"
 	"github.com/beagle-go/beagle/internal/source"
+	"github.com/beagle-go/beagle/internal/tail"
 )
 
 // Results read and write results of a target's calls.
@@ -117,10 +118,4 @@ func (m *maker) answer(ctx context.Context) error {
 }
 
 // brief cuts a value for a line of text.
-func brief(text string) string {
-	const most = 120
-	if r := []rune(text); len(r) > most {
-		return string(r[:most]) + "..."
-	}
-	return text
-}
+func brief(text string) string { return tail.Short(text, 120) }

@@ -3,8 +3,6 @@ package flow
 import (
 	"context"
 	"errors"
-	"runtime"
-	"sync"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/bench"
@@ -60,23 +58,6 @@ func span(proposals []evolve.Proposal) (first, last int) {
 		}
 	}
 	return first, last
-}
-
-// parallel does n independent things, as many at once as there are processors. It begins them in
-// their order.
-func parallel(n int, do func(i int) error) error {
-	var wg sync.WaitGroup
-	errs := make([]error, n)
-	slots := make(chan struct{}, runtime.NumCPU())
-	for i := range n {
-		slots <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-slots }()
-			errs[i] = do(i)
-		})
-	}
-	wg.Wait()
-	return errors.Join(errs...)
 }
 
 // An Evaluation is the verdict on one candidate.

@@ -16,6 +16,7 @@ import (
 	"github.com/beagle-go/beagle/internal/corpus"
 	"github.com/beagle-go/beagle/internal/harness"
 	"github.com/beagle-go/beagle/internal/inorder"
+	"github.com/beagle-go/beagle/internal/tail"
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
@@ -90,7 +91,7 @@ func (n *inputs) compose(
 	if c.GeneratedOnly && c.Dropped > 0 && n.file == "" && n.spec.Evidence != EvidenceCorpus {
 		return nil, "", noCorpus{&beagle.UsageError{
 			What: fmt.Sprintf("%s: none of %d recorded calls can be replayed: %s", n.unit.Target.Spec(), c.Dropped,
-				cut(c.DroppedWhy)),
+				tail.Short(c.DroppedWhy, maxReason)),
 			Remedy: "give recorded calls with --corpus, or ask for generated ones with --evidence corpus",
 		}}
 	}
@@ -244,10 +245,3 @@ func unmade(err error) error {
 
 // maxReason bounds the reasons for dropped calls that a message repeats.
 const maxReason = 200
-
-func cut(text string) string {
-	if len(text) > maxReason {
-		return text[:maxReason] + "..."
-	}
-	return text
-}

@@ -8,6 +8,7 @@ import (
 	"github.com/beagle-go/beagle/internal/bench"
 	"github.com/beagle-go/beagle/internal/evolve"
 	"github.com/beagle-go/beagle/internal/inorder"
+	"github.com/beagle-go/beagle/internal/parallel"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/lift"
 	"github.com/beagle-go/beagle/mutate/rules"
@@ -41,7 +42,7 @@ func (rw *rewriter) proposeAll(proposals []evolve.Proposal) ([]Proposed, [][]bea
 	out := make([]Proposed, len(proposals))
 	chains := make([][]beagle.Candidate, len(proposals))
 	longest := longestFirst(proposals)
-	err := parallel(len(proposals), func(k int) error {
+	err := parallel.Do(len(proposals), func(k int) error {
 		i := longest[k]
 		out[i] = Proposed{Proposal: proposals[i].ID}
 		chain, err := rw.propose(proposals[i])
@@ -109,7 +110,7 @@ func (rw *rewriter) putChains(out []Proposed, chains [][]beagle.Candidate) error
 	if err := rw.works.putCandidates(slices.Concat(chains...)...); err != nil {
 		return err
 	}
-	return parallel(len(out), func(i int) error {
+	return parallel.Do(len(out), func(i int) error {
 		if out[i].Refused != "" {
 			return nil
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/evolve"
+	"github.com/beagle-go/beagle/internal/parallel"
 	"github.com/beagle-go/beagle/internal/verify"
 )
 
@@ -86,7 +87,7 @@ func (b *batchState) admit(ctx context.Context, mine []string) error {
 	}
 	start := time.Now()
 	defer func() { b.cost.Verify += time.Since(start) }()
-	err := parallel(len(fresh), func(k int) error {
+	err := parallel.Do(len(fresh), func(k int) error {
 		v, err := b.verifier.static(ctx, fresh[k].candidate)
 		if err == nil {
 			b.out[fresh[k].out].Verdict = *v
@@ -276,7 +277,7 @@ func (b *batchState) verify(ctx context.Context) error {
 	}
 	// Compare those of the rules together.
 	left := make([][]entrant, len(shares))
-	err := parallel(len(shares), func(i int) (err error) {
+	err := parallel.Do(len(shares), func(i int) (err error) {
 		left[i], err = b.verifyTogether(ctx, shares[i])
 		return err
 	})
@@ -285,7 +286,7 @@ func (b *batchState) verify(ctx context.Context) error {
 	}
 	// Compare all others alone, and those that the shared processes left open.
 	alone = append(alone, slices.Concat(left...)...)
-	err = parallel(len(alone), func(i int) error {
+	err = parallel.Do(len(alone), func(i int) error {
 		e := alone[i]
 		v, err := b.verifier.quick(ctx, b.program, e.variant, e.candidate)
 		if err == nil {

@@ -96,7 +96,7 @@ func moved(from *source.File, lines map[int]float64, to *source.File) map[int]fl
 	first := map[string]int{}
 	for _, d := range from.AST.Decls {
 		if fn, ok := d.(*ast.FuncDecl); ok {
-			first[ownerName(fn)] = from.Fset.Position(fn.Pos()).Line
+			first[syntax.DeclName(fn)] = from.Fset.Position(fn.Pos()).Line
 		}
 	}
 	out := map[int]float64{}
@@ -105,7 +105,7 @@ func moved(from *source.File, lines map[int]float64, to *source.File) map[int]fl
 		if !ok {
 			continue
 		}
-		if was, is := first[ownerName(fn)]; is {
+		if was, is := first[syntax.DeclName(fn)]; is {
 			at := to.Fset.Position(fn.Pos()).Line
 			for line := at; line <= to.Fset.Position(fn.End()).Line; line++ {
 				out[line] = lines[was+line-at]
@@ -144,21 +144,13 @@ func owners(f *source.File) map[int]string {
 	out := map[int]string{}
 	for _, d := range f.AST.Decls {
 		if fn, ok := d.(*ast.FuncDecl); ok {
-			name := ownerName(fn)
+			name := syntax.DeclName(fn)
 			for at := f.Fset.Position(fn.Pos()).Line; at <= f.Fset.Position(fn.End()).Line; at++ {
 				out[at] = name
 			}
 		}
 	}
 	return out
-}
-
-// ownerName returns a function's name, with its receiver's type.
-func ownerName(fn *ast.FuncDecl) string {
-	if t := syntax.Receiver(fn); t != "" {
-		return t + "." + fn.Name.Name
-	}
-	return fn.Name.Name
 }
 
 // lineShares are the shares of one version's lines.
@@ -217,7 +209,7 @@ func (v *lineShares) between(from, to token.Pos) float64 {
 func (v *lineShares) cold(n ast.Node) bool {
 	for _, d := range v.file.AST.Decls {
 		if fn, ok := d.(*ast.FuncDecl); ok && fn.Pos() <= n.Pos() && n.Pos() < fn.End() {
-			return v.exact && v.weight(n) == 0 || v.idle[ownerName(fn)] || v.shows && v.untaken(fn, n)
+			return v.exact && v.weight(n) == 0 || v.idle[syntax.DeclName(fn)] || v.shows && v.untaken(fn, n)
 		}
 	}
 	return false

@@ -6,6 +6,7 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/bench"
 	"github.com/beagle-go/beagle/internal/evolve"
+	"github.com/beagle-go/beagle/internal/parallel"
 	"github.com/beagle-go/beagle/internal/store"
 )
 
@@ -44,7 +45,7 @@ func (w *works) putCandidates(cs ...beagle.Candidate) error {
 			fresh, met[c.ID] = append(fresh, c), true
 		}
 	}
-	return parallel(len(fresh), func(i int) error {
+	return parallel.Do(len(fresh), func(i int) error {
 		if err := w.store.Shelve(w.candidateKey(fresh[i].ID), fresh[i]); err != nil {
 			return err
 		}

@@ -3,19 +3,16 @@
 package gotool
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/exports"
 	"github.com/beagle-go/beagle/internal/harness"
 	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/source"
@@ -67,16 +64,7 @@ func (t *Toolchain) list(ctx context.Context, dir string, args ...string) ([]*Li
 	if err != nil {
 		return nil, err
 	}
-	var pkgs []*Listed
-	for d := json.NewDecoder(bytes.NewReader(out)); ; {
-		p := new(Listed)
-		if err := d.Decode(p); errors.Is(err, io.EOF) {
-			return pkgs, nil
-		} else if err != nil {
-			return nil, fmt.Errorf("go list: %w", err)
-		}
-		pkgs = append(pkgs, p)
-	}
+	return exports.Decode[*Listed](out)
 }
 
 const testFields = "-json=ImportPath,Dir,Name,Imports,TestImports,XTestImports,TestGoFiles,XTestGoFiles,Module"

@@ -13,6 +13,7 @@ import (
 
 	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/source"
+	"github.com/beagle-go/beagle/internal/tail"
 )
 
 // A batch is some versions on their way into one program. Indexes are those
@@ -218,7 +219,7 @@ func (t *batch) oneByOne(ctx context.Context, compile compiler, all string) erro
 			return err
 		}
 		if refusal != "" {
-			t.failed[i], dropped = firstLine(refusal), true
+			t.failed[i], dropped = tail.First(refusal), true
 		}
 	}
 	if !dropped {
@@ -248,9 +249,4 @@ func (t *batch) blame(messages string) map[int]string {
 		}
 	}
 	return out
-}
-
-func firstLine(s string) string {
-	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
-	return s
 }

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-func (o Link) linkerFlags() []string {
+// LinkerFlags returns the flags of the go command's linker that lay a program out so.
+func (o Link) LinkerFlags() []string {
 	flags := []string{"-s", "-w"} // they save half of a link's cost; the table for tracebacks stays
 	if o.FuncAlign > 0 {
 		flags = append(flags, "-funcalign="+strconv.Itoa(o.FuncAlign))
@@ -27,7 +28,7 @@ func (b *Builder) link(ctx context.Context, bin *Binary) error {
 	if b.tools.pie() {
 		mode = "-buildmode=pie"
 	}
-	args := append([]string{"-o", bin.Path, "-importcfg", bin.config, mode, "-buildid="}, bin.Link.linkerFlags()...)
+	args := append([]string{"-o", bin.Path, "-importcfg", bin.config, mode, "-buildid="}, bin.Link.LinkerFlags()...)
 	why, err := refusal(b.tool(ctx, "link", append(args, bin.main)...))
 	if err == nil && why != "" {
 		err = fmt.Errorf("linking the harness: %s", why)

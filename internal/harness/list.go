@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/exports"
 	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/source"
 )
@@ -126,19 +126,18 @@ func (t *toolchain) packages(
 	if err != nil {
 		return nil, err
 	}
+	all, err := exports.Decode[*listed](out)
+	if err != nil {
+		return nil, err
+	}
 	pkgs := map[string]*listed{}
-	for d := json.NewDecoder(bytes.NewReader(out)); ; {
-		p := new(listed)
-		if err := d.Decode(p); errors.Is(err, io.EOF) {
-			return pkgs, nil
-		} else if err != nil {
-			return nil, fmt.Errorf("go list: %w", err)
-		}
+	for _, p := range all {
 		if p.Error != nil {
 			return nil, errors.New(p.Error.Err)
 		}
 		pkgs[p.ImportPath] = p
 	}
+	return pkgs, nil
 }
 
 // GoOutput runs the go command and returns its output; an error holds its standard error.

@@ -156,7 +156,7 @@ func (t *batch) explain(bin *Binary, err error) error {
 }
 
 func (bin *Binary) goLinkArgs(b *Builder) []string {
-	args := append(bin.goArgs[:len(bin.goArgs):len(bin.goArgs)], "-ldflags="+strings.Join(bin.Link.linkerFlags(), " "),
+	args := append(bin.goArgs[:len(bin.goArgs):len(bin.goArgs)], "-ldflags="+strings.Join(bin.Link.LinkerFlags(), " "),
 		"-o", bin.Path)
 	return append(args, b.target.PkgPath+mainDir)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/rt"
 	"github.com/beagle-go/beagle/internal/sandbox"
+	"github.com/beagle-go/beagle/internal/tail"
 )
 
 // RunOptions bound one run of a harness. Zero values are the defaults of the
@@ -209,13 +210,10 @@ func detail(r *sandbox.Result) string {
 			break
 		}
 	}
-	if len(s) > maxDetail {
-		s = s[:maxDetail] + "..."
-	}
 	if s == "" {
 		return end + " before it replied"
 	}
-	return s + "\n" + end
+	return tail.Short(s, maxDetail) + "\n" + end
 }
 
 // lastPlace reads the variant and the record at which a process ended.

@@ -42,11 +42,7 @@ type function struct {
 
 // name returns the site's name: import path, type and function.
 func (f *function) name() string {
-	name := f.decl.Name.Name
-	if t := syntax.Receiver(f.decl); t != "" {
-		name = t + "." + name
-	}
-	return f.pkg.PkgPath + "." + name
+	return f.pkg.PkgPath + "." + syntax.DeclName(f.decl)
 }
 
 const mode = packages.LoadSyntax | packages.NeedModule

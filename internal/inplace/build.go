@@ -17,6 +17,7 @@ import (
 	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/inplace/live"
 	"github.com/beagle-go/beagle/internal/sandbox"
+	"github.com/beagle-go/beagle/internal/tail"
 )
 
 // compile writes the overlay of a program and builds its binaries. It returns the versions that
@@ -74,7 +75,7 @@ func (p *programs) link(ctx context.Context, g *Program) (map[int]string, error)
 // BuildStarting does what Build does for versions that may keep the program from starting. It
 // leaves those out.
 func (p *Place) BuildStarting(ctx context.Context, vs []Version) (*Program, error) {
-	g, err := p.Build(ctx, vs, Link{Align: alignment})
+	g, err := p.Build(ctx, vs, Link{FuncAlign: alignment})
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +105,7 @@ func (p *Place) BuildStarting(ctx context.Context, vs []Version) (*Program, erro
 		}
 	}
 	// Build once more without those that spoil the start.
-	if g, err = p.Build(ctx, left, Link{Align: alignment}); err == nil {
+	if g, err = p.Build(ctx, left, Link{FuncAlign: alignment}); err == nil {
 		maps.Copy(g.Failed, failed)
 	}
 	return g, err
@@ -151,7 +152,8 @@ func (p *programs) goTest(
 ) (string, error) {
 	args := append([]string{"test", "-c", "-vet=off", "-buildvcs=false", "-trimpath", "-overlay=" + over, "-o", path},
 		p.tools.TagArgs()...)
-	args = append(args, "-ldflags="+strings.Join(link.flags(), " "))
+	flags := harness.Link{FuncAlign: link.FuncAlign, Layout: link.Layout}.LinkerFlags()
+	args = append(args, "-ldflags="+strings.Join(flags, " "))
 	env := append(p.tools.Env(), harness.Roomy...)
 	if link.Race {
 		args, env = append(args, "-race"), append(env, "CGO_ENABLED=1")
@@ -172,29 +174,15 @@ func (p *programs) goTest(
 	return "", nil
 }
 
-func (l Link) flags() []string {
-	flags := []string{"-s", "-w"}
-	if l.Align > 0 {
-		flags = append(flags, "-funcalign="+strconv.Itoa(l.Align))
-	}
-	if l.Layout != 0 {
-		flags = append(flags, "-randlayout="+strconv.FormatInt(int64(l.Layout&(1<<62-1)), 10))
-	}
-	return flags
-}
-
 // maxSaid bounds what messages repeat of a program's output.
 const maxSaid = 600
 
 func outputOf(r sandbox.Result) string {
 	out := strings.TrimSpace(string(r.Stderr) + "\n" + string(r.Stdout))
-	if len(out) > maxSaid {
-		out = out[:maxSaid] + "..."
-	}
 	if out == "" {
-		out = fmt.Sprintf("it ended with %s %d %s", r.Ended, r.Code, r.Signal)
+		return fmt.Sprintf("it ended with %s %d %s", r.Ended, r.Code, r.Signal)
 	}
-	return out
+	return tail.Short(out, maxSaid)
 }
 
 var atVersion = regexp.MustCompile(`(?m)beagle_v(\d+)\.go:(\d+)(?::\d+)?: (.*)$`)

@@ -141,9 +141,9 @@ type Version struct {
 
 // A Link says how a program is linked.
 type Link struct {
-	Layout uint64 // seed of the order of functions; 0 is the linker's own
-	Race   bool   // with the race detector
-	Align  int    // of functions; 0 is the linker's own
+	FuncAlign int    // alignment of functions; 0 is the linker's own
+	Layout    uint64 // seed of the order of functions; 0 is the linker's own order
+	Race      bool   // with the race detector
 }
 
 // A Program are the test binaries with some versions in them, one for each suite.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle/internal/inorder"
+	"github.com/beagle-go/beagle/internal/special"
 )
 
 // A Saving is a share of a service's processor time, with its 95 % interval. A
@@ -196,7 +197,7 @@ func errorOf(changes []Change) PredictionError {
 		return e
 	}
 	inorder.Sort(misses)
-	e.Median = (misses[(len(misses)-1)/2] + misses[len(misses)/2]) / 2
+	e.Median = special.Quantile(misses, 0.5)
 	e.Bias = proven/predicted - 1
 	return e
 }

@@ -122,19 +122,22 @@ func addProduction(s *sdk.Server, t tools) {
 }
 
 func (t tools) captureStatus(ctx context.Context, q *sdk.CallToolRequest, in captureIn) (string, *Printed, error) {
-	at, err := t.process(in.PID)
-	if err != nil {
-		return "", nil, err
-	}
-	return t.printed(ctx, q, "", "capture", append(at, "--json", "status")...)
+	return t.captureVerb(ctx, q, in.PID, "--json", "status")
 }
 
 func (t tools) captureStop(ctx context.Context, q *sdk.CallToolRequest, in captureIn) (string, *Printed, error) {
-	at, err := t.process(in.PID)
+	return t.captureVerb(ctx, q, in.PID, "stop")
+}
+
+// captureVerb calls a verb of beagle capture for the processes that a request means.
+func (t tools) captureVerb(
+	ctx context.Context, q *sdk.CallToolRequest, pid int, verb ...string,
+) (string, *Printed, error) {
+	at, err := t.process(pid)
 	if err != nil {
 		return "", nil, err
 	}
-	return t.printed(ctx, q, "", "capture", append(at, "stop")...)
+	return t.printed(ctx, q, "", "capture", append(at, verb...)...)
 }
 
 // process returns the arguments that name a process without a probe, if the request names one or if

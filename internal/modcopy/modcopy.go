@@ -11,6 +11,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/beagle-go/beagle/internal/tail"
 )
 
 // Get downloads a module version through the module proxy and copies it below
@@ -48,7 +50,7 @@ func Get(ctx context.Context, dir, module, version string, ready ...func(copied 
 			return "", err
 		}
 	}
-	if err := os.Rename(tmp, to); err != nil && !exists(to) { // another call may have been first
+	if err := os.Rename(tmp, to); err != nil && !Exists(to) { // another call may have been first
 		return "", err
 	}
 	return to, nil
@@ -77,7 +79,7 @@ func prepare(dir, module string) error {
 		return err
 	}
 	mod := filepath.Join(dir, "go.mod")
-	if exists(mod) {
+	if Exists(mod) {
 		return nil
 	}
 	return os.WriteFile(mod, []byte("module "+module+"\n"), 0o644)
@@ -101,14 +103,10 @@ func Go(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	cmd.Stderr = &problems
 	out, err := cmd.Output()
 	if err != nil && problems.Len() > 0 {
-		err = fmt.Errorf("go %s: %w: %s", args[0], err, lastLine(problems.String()))
+		err = fmt.Errorf("go %s: %w: %s", args[0], err, tail.Last(problems.String(), 1))
 	}
 	return out, err
 }
 
-func lastLine(s string) string {
-	lines := strings.Split(strings.TrimSpace(s), "\n")
-	return lines[len(lines)-1]
-}
-
-func exists(path string) bool { _, err := os.Stat(path); return err == nil }
+// Exists reports whether a file or a directory is there.
+func Exists(path string) bool { _, err := os.Stat(path); return err == nil }

@@ -32,7 +32,7 @@ func TestGet(t *testing.T) {
 	if text, err := os.ReadFile(filepath.Join(to, "go.mod")); err != nil || !strings.Contains(string(text), module) {
 		t.Errorf("go.mod: %q, %v", text, err)
 	}
-	if exists(filepath.Join(to, "vendor")) {
+	if Exists(filepath.Join(to, "vendor")) {
 		t.Error("the vendor directory is still there")
 	}
 	if err := os.WriteFile(filepath.Join(to, "a.go"), []byte("package b\n"), 0o644); err != nil {
@@ -59,5 +59,12 @@ func TestGetNames(t *testing.T) {
 	cancel()
 	if _, err := Get(ctx, t.TempDir(), "example.com/m", "v1.0.0"); err == nil {
 		t.Error("a call that was stopped ends without an error")
+	}
+}
+
+func TestExists(t *testing.T) {
+	dir := t.TempDir()
+	if !Exists(dir) || Exists(filepath.Join(dir, "none")) {
+		t.Error("Exists takes a directory for missing, or a missing file for one that is there")
 	}
 }

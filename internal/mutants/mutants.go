@@ -16,6 +16,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/beagle-go/beagle/internal/tail"
 )
 
 // A Mutant is a text that differs from another in one place.
@@ -36,11 +38,7 @@ func (m *Mutant) String() string {
 }
 
 func short(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > 60 {
-		s = string(r[:60]) + "..."
-	}
-	return "`" + s + "`"
+	return "`" + tail.Short(strings.Join(strings.Fields(s), " "), 60) + "`"
 }
 
 // An operator proposes changes of one node.

@@ -2,17 +2,15 @@ package mutants
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
-	"sync"
 	"time"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/corpus"
 	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/parallel"
 	"github.com/beagle-go/beagle/internal/sandbox"
 	"github.com/beagle-go/beagle/internal/source"
 	"github.com/beagle-go/beagle/internal/verify"
@@ -91,7 +89,7 @@ func (f *Function) Try(ctx context.Context, base string, texts []string, b verif
 			return nil, err
 		}
 	}
-	err := parallel(len(texts), func(i int) error {
+	err := parallel.Do(len(texts), func(i int) error {
 		if out[i].Status != Survived {
 			return nil
 		}
@@ -139,7 +137,7 @@ func (f *Function) batch(ctx context.Context, base string, texts []string, out [
 		return err
 	}
 	defer bin.Remove()
-	return parallel(len(at), func(k int) error {
+	return parallel.Do(len(at), func(k int) error {
 		t, idx := &out[at[k]], k+2 // 0 is the original and 1 the base
 		switch code := bin.Static[idx].CodeHash; {
 		case bin.Failed[idx] != "":
@@ -159,20 +157,4 @@ func (f *Function) batch(ctx context.Context, base string, texts []string, out [
 		t.judged(v)
 		return nil
 	})
-}
-
-// parallel does n things, as many at once as there are processors.
-func parallel(n int, do func(i int) error) error {
-	errs := make([]error, n)
-	slots := make(chan struct{}, runtime.NumCPU())
-	var wg sync.WaitGroup
-	for i := range n {
-		wg.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
-			errs[i] = do(i)
-		})
-	}
-	wg.Wait()
-	return errors.Join(errs...)
 }

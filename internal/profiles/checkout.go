@@ -137,21 +137,13 @@ func sourceFile(at, rel string) *hotspots.SourceFile {
 		// Where the file says with //line that it comes from another, profiles
 		// say so too, and that file is not compared.
 		f.Decls = append(f.Decls, hotspots.SourceFunc{
-			Name: funcName(fn), Start: set.PositionFor(fn.Pos(), false).Line,
+			Name: syntax.DeclName(fn), Start: set.PositionFor(fn.Pos(), false).Line,
 			End: set.PositionFor(fn.End(), false).Line, Body: fn.Body != nil,
 			Text: beagle.HashOf("function", text[set.PositionFor(fn.Pos(), false).Offset:set.PositionFor(fn.End(),
 				false).Offset]),
 		})
 	}
 	return f
-}
-
-// funcName is Func or Type.Method.
-func funcName(fn *ast.FuncDecl) string {
-	if r := syntax.Receiver(fn); r != "" {
-		return r + "." + fn.Name.Name
-	}
-	return fn.Name.Name
 }
 
 // BuildID reads the GNU build ID of a program, which its profiles carry too.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/hotspots"
+	"github.com/beagle-go/beagle/internal/tail"
 )
 
 // live takes profiles of a running service. The address is that of the service, of its /debug/pprof
@@ -43,7 +44,7 @@ func live(ctx context.Context, address string, o Options) ([]*hotspots.Profile, 
 		g.Go(func() error {
 			list, err := slicesOf(ctx, *u, page, o)
 			if err != nil && len(pages) > 1 && page != "profile" && ctx.Err() == nil {
-				o.Warn(fmt.Sprintf("no %s profile: %v", page, firstLine(err)))
+				o.Warn(fmt.Sprintf("no %s profile: %v", page, tail.First(err.Error())))
 				return nil // the CPU profile alone will do
 			}
 			found[i] = list
@@ -87,11 +88,6 @@ func slicesOf(ctx context.Context, u url.URL, page string, o Options) ([]*hotspo
 		}
 	}
 	return all, nil
-}
-
-func firstLine(err error) string {
-	line, _, _ := strings.Cut(err.Error(), "\n")
-	return line
 }
 
 // onePage takes one profile.

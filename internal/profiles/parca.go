@@ -80,13 +80,8 @@ func (s *parcaServer) merged(ctx context.Context, query string, from, to time.Ti
 	var merge []byte
 	merge = protowire.AppendTag(merge, 1, protowire.BytesType)
 	merge = protowire.AppendString(merge, query)
-	for number, at := range []time.Time{2: from, 3: to} {
-		if number < 2 {
-			continue
-		}
-		merge = protowire.AppendTag(merge, protowire.Number(number), protowire.BytesType)
-		merge = protowire.AppendBytes(merge, timestamp(at))
-	}
+	merge = appendTime(merge, 2, from)
+	merge = appendTime(merge, 3, to)
 	var m []byte
 	m = protowire.AppendTag(m, 1, protowire.VarintType)
 	m = protowire.AppendVarint(m, modeMerge)
@@ -110,12 +105,15 @@ func (s *parcaServer) merged(ctx context.Context, query string, from, to time.Ti
 	return hotspots.Parse(name, data)
 }
 
-// timestamp is google.protobuf.Timestamp.
-func timestamp(t time.Time) (m []byte) {
-	m = protowire.AppendTag(m, 1, protowire.VarintType)
-	m = protowire.AppendVarint(m, uint64(t.Unix()))
-	m = protowire.AppendTag(m, 2, protowire.VarintType)
-	return protowire.AppendVarint(m, uint64(t.Nanosecond()))
+// appendTime appends a field with a google.protobuf.Timestamp to a message.
+func appendTime(m []byte, number protowire.Number, t time.Time) []byte {
+	var at []byte
+	at = protowire.AppendTag(at, 1, protowire.VarintType)
+	at = protowire.AppendVarint(at, uint64(t.Unix()))
+	at = protowire.AppendTag(at, 2, protowire.VarintType)
+	at = protowire.AppendVarint(at, uint64(t.Nanosecond()))
+	m = protowire.AppendTag(m, number, protowire.BytesType)
+	return protowire.AppendBytes(m, at)
 }
 
 var errNotFound = errors.New("not found")

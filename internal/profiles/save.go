@@ -1,10 +1,9 @@
 package profiles
 
 import (
+	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/hotspots"
+	"github.com/beagle-go/beagle/internal/scratch"
 )
 
 // Save writes profiles into a directory that [Read] takes as a source: a directory for each
@@ -36,19 +36,9 @@ func save(file string, p *hotspots.Profile) error {
 	if kept.DurationNanos == 0 {
 		kept.DurationNanos = int64(p.Seconds * float64(time.Second))
 	}
-	return replace(file, kept.Write)
-}
-
-// replace writes a file under another name and renames it, so that a full disk leaves no part of
-// it.
-func replace(file string, write func(io.Writer) error) error {
-	f, err := os.CreateTemp(filepath.Dir(file), ".beagle-*")
-	if err != nil {
+	var b bytes.Buffer
+	if err := kept.Write(&b); err != nil {
 		return err
 	}
-	defer os.Remove(f.Name())
-	if err := errors.Join(write(f), f.Chmod(0o644), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), file)
+	return scratch.Replace(file, b.Bytes(), 0o644)
 }

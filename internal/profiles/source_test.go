@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"net"
 	"net/http"
@@ -16,7 +15,6 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -361,28 +359,5 @@ func TestOtherBuild(t *testing.T) {
 		if !strings.Contains(said, want) {
 			t.Errorf("no warning says %q:\n%s", want, said)
 		}
-	}
-}
-
-// TestReplace: a file that cannot be written whole is not there in part, and an older one stays.
-func TestReplace(t *testing.T) {
-	file := t.TempDir() + "/cpu.pprof"
-	full := func(w io.Writer) error {
-		w.Write([]byte("a part"))
-		return syscall.ENOSPC
-	}
-	for _, before := range []string{"", "older"} {
-		if before != "" {
-			write(t, file, []byte(before))
-		}
-		if err := replace(file, full); !errors.Is(err, syscall.ENOSPC) {
-			t.Errorf("%v", err)
-		}
-		if b, _ := os.ReadFile(file); string(b) != before {
-			t.Errorf("%q is there", b)
-		}
-	}
-	if all, _ := os.ReadDir(filepath.Dir(file)); len(all) != 1 {
-		t.Errorf("%d files are left", len(all))
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/hotspots"
+	"github.com/beagle-go/beagle/internal/tail"
 )
 
 // A storeQuery is a query to a profile store.
@@ -126,7 +127,7 @@ func (q *storeQuery) kinds(
 			return merged(ctx, t.id, from, to)
 		})
 		if err != nil && t.kind != hotspots.CPU && ctx.Err() == nil {
-			o.Warn(fmt.Sprintf("no %s profile: %s", t.kind, firstLine(err)))
+			o.Warn(fmt.Sprintf("no %s profile: %s", t.kind, tail.First(err.Error())))
 			continue
 		}
 		if err != nil {

@@ -13,32 +13,31 @@ import (
 // never fails, unlike GoArgs: memory that values share is written out once for
 // each of them (see sharedMemory), and what no expression makes is shown as nil.
 func spell[A any](a *A) (exprs, imports []string) {
-	v := reflect.ValueOf(a).Elem()
-	w := speller{home: v.Type().PkgPath(), imports: map[string]bool{}}
-	return w.fields(v)
+	return spellAs(a, speller{})
 }
 
 // spellCall does what spell does for the arguments of a call: it writes out capacity beyond the
 // length too.
 func spellCall[A any](a *A) (exprs, imports []string) {
-	v := reflect.ValueOf(a).Elem()
-	w := speller{home: v.Type().PkgPath(), imports: map[string]bool{}, room: true, brief: true}
-	return w.fields(v)
+	return spellAs(a, speller{room: true, brief: true})
 }
 
 // spellBriefly does what spell does, with Repeat where a long value repeats itself.
 func spellBriefly[A any](a *A) (exprs, imports []string) {
-	v := reflect.ValueOf(a).Elem()
-	w := speller{home: v.Type().PkgPath(), imports: map[string]bool{}, brief: true}
-	return w.fields(v)
+	return spellAs(a, speller{brief: true})
 }
 
 // tell returns the arguments of a call as spell does, but readable for people.
 func tell[A any](a *A) []string {
-	v := reflect.ValueOf(a).Elem()
-	w := speller{home: v.Type().PkgPath(), imports: map[string]bool{}, told: true, brief: true}
-	exprs, _ := w.fields(v)
+	exprs, _ := spellAs(a, speller{told: true, brief: true})
 	return exprs
+}
+
+// spellAs shows the fields of the struct that a points to by a speller that has only its settings.
+func spellAs(a any, w speller) (exprs, imports []string) {
+	v := reflect.ValueOf(a).Elem()
+	w.home, w.imports = v.Type().PkgPath(), map[string]bool{}
+	return w.fields(v)
 }
 
 // errorTexts returns the texts of the errors among the fields of a struct.

@@ -1,6 +1,7 @@
 // Package scratch makes directories for the time of a process that do not
 // outlive it: those of processes that were killed are removed when the next one
-// makes its first.
+// makes its first. It also replaces files whole, so that a killed process leaves
+// no half of one.
 //
 // Beside each directory lies a file of the same name with ".lock" at the end,
 // which its owner keeps locked. The kernel lets go of the lock however the

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/scratch"
 )
 
 // Apply writes a patch to the files below dir, the module root: all of them or none. It refuses a
@@ -132,27 +133,7 @@ func replaceFile(path, text string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}
-	// Write a file beside it and rename that, so that nobody ever sees half of the text.
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".beagle-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name())
-	_, err = tmp.WriteString(text)
-	if err == nil {
-		err = tmp.Chmod(mode)
-	}
-	if err == nil {
-		err = tmp.Sync()
-	}
-	// The first error counts, and Close may have the first.
-	if e := tmp.Close(); err == nil {
-		err = e
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), path)
+	return scratch.Replace(path, []byte(text), mode)
 }
 
 // undo restores the files that were written before one failed.

@@ -127,12 +127,8 @@ func (cl *Callers) sitesIn(f *ast.File, info *types.Info) []*callSite {
 func (cl *Callers) throughTarget(path []ast.Node) bool {
 	for _, n := range path {
 		if d, ok := n.(*ast.FuncDecl); ok {
-			name := d.Name.Name
-			if recv := syntax.Receiver(d); recv != "" {
-				name = recv + "." + name
-			}
 			f, ok := path[0].(*ast.File)
-			return ok && f.Name.Name == cl.of.PkgName && name == cl.of.Name
+			return ok && f.Name.Name == cl.of.PkgName && syntax.DeclName(d) == cl.of.Name
 		}
 	}
 	return false

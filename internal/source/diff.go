@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/pmezard/go-difflib/difflib"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // Diff returns the unified diff of two texts of a file. "" before means that the file is new.
@@ -13,7 +15,7 @@ func Diff(path, before, after string) string { return unified(path, before, afte
 // unified returns the unified diff of two texts with three lines of context, in the form that git
 // and patch apply.
 func unified(path, before, after string, isNew bool) string {
-	a, b := lines(before), lines(after)
+	a, b := syntax.Lines(before), syntax.Lines(after)
 	head := 0
 	for head < len(a) && head < len(b) && a[head] == b[head] {
 		head++
@@ -74,13 +76,4 @@ func hunkRange(start, end int) string {
 		return fmt.Sprint(start + 1)
 	}
 	return fmt.Sprintf("%d,%d", start+1, end-start)
-}
-
-// lines splits a text after its line ends.
-func lines(text string) []string {
-	out := strings.SplitAfter(text, "\n")
-	if out[len(out)-1] == "" {
-		out = out[:len(out)-1]
-	}
-	return out
 }

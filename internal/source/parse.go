@@ -209,11 +209,7 @@ func (r *Reader) declaresTarget(f *File) (others string, ok bool) {
 	var names []string
 	for _, d := range f.AST.Decls {
 		if fn, ok := d.(*ast.FuncDecl); ok {
-			// A method's name has its receiver's type in front.
-			name := fn.Name.Name
-			if recv := syntax.Receiver(fn); recv != "" {
-				name = recv + "." + name
-			}
+			name := syntax.DeclName(fn)
 			if name == r.of.Name {
 				return "", true
 			}

@@ -48,7 +48,7 @@ var implied = map[token.Token][]token.Token{
 // loops. It drops a fact if code could change its operands before the call.
 func (v *prover) around(path []ast.Node) []fact {
 	var out []fact
-	if v.fn == nil || jumps(v.fn) {
+	if v.fn == nil || hasGoto(v.fn) {
 		return nil
 	}
 	// Go from the function inwards, and collect what holds where the path goes on.
@@ -85,17 +85,6 @@ func (v *prover) around(path []ast.Node) []fact {
 		}
 	}
 	return out
-}
-
-// jumps reports whether a function has a goto, which may pass by a condition.
-func jumps(fn ast.Node) bool {
-	found := false
-	ast.Inspect(fn, func(n ast.Node) bool {
-		b, ok := n.(*ast.BranchStmt)
-		found = found || ok && b.Tok == token.GOTO
-		return !found
-	})
-	return found
 }
 
 // counting returns the least value of a loop's variable that only counts up.

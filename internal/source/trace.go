@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle/internal/syntax"
+	"github.com/beagle-go/beagle/internal/tail"
 )
 
 // A Site is a decision of a version that a traced build counts. Sites are
@@ -105,10 +106,7 @@ func (t *tracer) replace(from, to token.Pos, text string) {
 // site numbers a decision.
 func (t *tracer) site(n ast.Node, sides ...string) int {
 	text := strings.Join(strings.Fields(t.f.Src[t.offset(n.Pos()):t.offset(n.End())]), " ")
-	if len(text) > maxSiteText {
-		text = strings.ToValidUTF8(text[:maxSiteText], "") + "..."
-	}
-	s := Site{Line: t.f.line(n.Pos()), Text: text}
+	s := Site{Line: t.f.line(n.Pos()), Text: tail.Short(text, maxSiteText)}
 	copy(s.Sides[:], sides)
 	t.sites = append(t.sites, s)
 	return t.first + len(t.sites) - 1

@@ -44,10 +44,10 @@ func branches(s ast.Stmt) bool {
 	return true
 }
 
-// hasGoto reports whether a function has a goto, which passes marks by.
-func hasGoto(d *ast.FuncDecl) bool {
+// hasGoto reports whether a function has a goto, which may pass by marks and conditions.
+func hasGoto(fn ast.Node) bool {
 	found := false
-	ast.Inspect(d, func(n ast.Node) bool {
+	ast.Inspect(fn, func(n ast.Node) bool {
 		b, ok := n.(*ast.BranchStmt)
 		found = found || ok && b.Tok == token.GOTO
 		return !found

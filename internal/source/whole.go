@@ -48,15 +48,7 @@ func (r *Reader) Whole(src string) (*Whole, *Problem) {
 	}
 	// Find the target among the declarations.
 	for _, d := range file.Decls {
-		fn, ok := d.(*ast.FuncDecl)
-		if !ok {
-			continue
-		}
-		name := fn.Name.Name
-		if recv := syntax.Receiver(fn); recv != "" {
-			name = recv + "." + name
-		}
-		if name == r.scope.target.key() {
+		if fn, ok := d.(*ast.FuncDecl); ok && syntax.DeclName(fn) == r.scope.target.key() {
 			w.Target, _ = w.Info.Defs[fn.Name].(*types.Func)
 		}
 	}

@@ -26,6 +26,14 @@ func Called(c *ast.CallExpr) (fun ast.Expr, name *ast.Ident) {
 	return fun, name
 }
 
+// DeclName returns "Func" or "Type.Method" for a declaration.
+func DeclName(fn *ast.FuncDecl) string {
+	if t := Receiver(fn); t != "" {
+		return t + "." + fn.Name.Name
+	}
+	return fn.Name.Name
+}
+
 // FuncName returns "Func", "Type.Method", or "interface.Method" for an interface without a name.
 func FuncName(fn *types.Func) string {
 	recv := fn.Signature().Recv()

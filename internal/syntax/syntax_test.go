@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestReceiver tries each form of a receiver.
+// TestReceiver tries each form of a receiver, alone and in a name.
 func TestReceiver(t *testing.T) {
 	for text, want := range map[string]string{
 		"func F()":              "",
@@ -24,8 +24,15 @@ func TestReceiver(t *testing.T) {
 		if f == nil {
 			t.Fatal(text, err)
 		}
-		if got := Receiver(f.Decls[0].(*ast.FuncDecl)); got != want {
+		fn := f.Decls[0].(*ast.FuncDecl)
+		if got := Receiver(fn); got != want {
 			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+		if want != "" {
+			want += "."
+		}
+		if got := DeclName(fn); got != want+"F" {
+			t.Errorf("%s: %q, want %q", text, got, want+"F")
 		}
 	}
 }

@@ -1,4 +1,4 @@
-// Package tail keeps the end of a program's output, for the message of its error.
+// Package tail keeps the end of a program's output, and cuts texts, for messages.
 package tail
 
 import (

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // digests refuses equality by digest: code that takes two values for equal because their hashes are
@@ -147,7 +149,7 @@ func (d *digestFlow) depthOfMemory(t types.Type, o *object, steps int) depth {
 	case *types.Struct:
 		for i := range u.NumFields() {
 			f := u.Field(i).Type()
-			if isTexts(f) && d.level[o.part(i)] == none {
+			if syntax.IsText(f) && d.level[o.part(i)] == none {
 				return none // the comparison covers the value itself too
 			}
 			if steps < maxSteps {
@@ -184,15 +186,10 @@ func (d *digestFlow) compared(in *ssa.BinOp) depth {
 		return none
 	case in.Op == token.EQL || in.Op == token.NEQ:
 		return max(x, y)
-	case x == strong && y == strong && isInteger(in.X.Type()):
+	case x == strong && y == strong && syntax.IsInteger(in.X.Type()):
 		return strong
 	}
 	return none
-}
-
-func isInteger(t types.Type) bool {
-	b, ok := t.Underlying().(*types.Basic)
-	return ok && b.Info()&types.IsInteger != 0
 }
 
 // sameNumber reports whether two numbers differ by one step of arithmetic only: a number and its
@@ -324,11 +321,6 @@ func compares(op token.Token) bool {
 }
 
 func firstOperand(in ssa.Instruction) ssa.Value { return *in.Operands(nil)[0] }
-
-func isTexts(t types.Type) bool {
-	b, ok := t.Underlying().(*types.Basic)
-	return ok && b.Info()&types.IsString != 0
-}
 
 func isTruth(t types.Type) bool {
 	b, ok := t.Underlying().(*types.Basic)

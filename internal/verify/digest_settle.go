@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // maxSteps bounds how far the analysis follows a value back to its origin.
@@ -333,7 +335,7 @@ func (s *elementCheck) pair(x, y ssa.Value, loop bool) bool {
 		s.d.text(x, 0) == s.d.text(y, 0) {
 		return false
 	}
-	if _, basic := x.Type().Underlying().(*types.Basic); basic && !isTexts(x.Type()) {
+	if _, basic := x.Type().Underlying().(*types.Basic); basic && !syntax.IsText(x.Type()) {
 		if !isElement(x) || !isElement(y) {
 			return false
 		}
@@ -441,7 +443,7 @@ func (d *digestFlow) rootsOf(v ssa.Value, seen map[ssa.Value]bool, steps int) (o
 	switch v := v.(type) {
 	case *ssa.Call:
 		for _, a := range v.Call.Args {
-			if isTexts(a.Type()) || leadsToMemory(a.Type()) {
+			if syntax.IsText(a.Type()) || leadsToMemory(a.Type()) {
 				if !isConstant(a) {
 					out = append(out, d.text(withoutConversions(a), 0))
 				}

@@ -118,17 +118,12 @@ func (h *helpers) findDigests(c *typedText, fns []*ssa.Function) {
 func folds(s *types.Signature) bool {
 	many, number := s.Recv() != nil, false
 	for p := range s.Params().Variables() {
-		many = many || !isPlain(p.Type()) || isText(p.Type())
+		many = many || !isPlain(p.Type()) || syntax.IsText(p.Type())
 	}
 	for r := range s.Results().Variables() {
-		number = number || isPlain(r.Type()) && !isText(r.Type())
+		number = number || isPlain(r.Type()) && !syntax.IsText(r.Type())
 	}
 	return many && number
-}
-
-func isText(t types.Type) bool {
-	b, ok := t.Underlying().(*types.Basic)
-	return ok && b.Info()&types.IsString != 0
 }
 
 // escaping returns the package variables whose memory another variable may lead to. The analysis

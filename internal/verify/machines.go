@@ -10,6 +10,7 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/harness"
 	"github.com/beagle-go/beagle/internal/rt"
+	"github.com/beagle-go/beagle/internal/tail"
 )
 
 // These constants bound the comparison on one other machine, in that machine's time: an emulated
@@ -81,10 +82,7 @@ func (n *notes) skipMachine(ctx context.Context, m harness.Machine, err error) e
 	return nil
 }
 
-func firstLine(s string) string {
-	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
-	return strings.TrimSuffix(s, ":")
-}
+func firstLine(s string) string { return strings.TrimSuffix(tail.First(s), ":") }
 
 // buildFor builds both versions for a machine.
 func (e *Env) buildFor(ctx context.Context, m harness.Machine, c beagle.Candidate) (*harness.Binary, error) {

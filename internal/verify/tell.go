@@ -10,6 +10,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/rt"
+	"github.com/beagle-go/beagle/internal/tail"
 )
 
 // These constants bound how much of a value a report shows.
@@ -137,7 +138,7 @@ func briefDeed(did string) string {
 			return verb + brief(values)
 		}
 	}
-	return shorten(did)
+	return tail.Short(did, maxShown)
 }
 
 // brief shortens Go expressions, separated by commas, for readers. It cuts long texts and lists off
@@ -150,24 +151,13 @@ func brief(exprs string) string {
 	src := open + exprs + ")"
 	e, err := parser.ParseExpr(src)
 	if err != nil {
-		return shorten(exprs)
+		return tail.Short(exprs, maxShown)
 	}
 	b := briefer{src: src}
 	b.walk(e)
 	b.out.WriteString(src[b.done:])
 	out := b.out.String()
-	return shorten(strings.TrimSuffix(strings.TrimPrefix(out, open), ")"))
-}
-
-func shorten(s string) string {
-	if len(s) <= maxShown {
-		return s
-	}
-	n := maxShown
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "..."
+	return tail.Short(strings.TrimSuffix(strings.TrimPrefix(out, open), ")"), maxShown)
 }
 
 // A briefer copies an expression and leaves out parts of it.

@@ -32,7 +32,7 @@ func SameValue(p *mutate.Pass, e ast.Expr, root ast.Node) bool {
 		if obj == nil || ok && v.IsField() {
 			continue
 		}
-		if obj.Pkg() == p.Pkg && declaredIn(obj, root) && !declaredIn(obj, e) {
+		if obj.Pkg() == p.Pkg && DeclaredIn(obj, root) && !DeclaredIn(obj, e) {
 			return false
 		}
 		if !ok {
@@ -51,7 +51,8 @@ func SameValue(p *mutate.Pass, e ast.Expr, root ast.Node) bool {
 	return ChangesOnly(p, root, others, nil)
 }
 
-func declaredIn(obj types.Object, n ast.Node) bool {
+// DeclaredIn reports whether an object is declared within a node.
+func DeclaredIn(obj types.Object, n ast.Node) bool {
 	return n.Pos() <= obj.Pos() && obj.Pos() < n.End()
 }
 

@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/beagle-go/beagle/internal/inorder"
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // span is the part of the parent that an edit replaces.
@@ -57,7 +58,7 @@ type haystack struct {
 }
 
 func newMatcher(text string) *matcher {
-	m := &matcher{text: text, lines: splitLines(text)}
+	m := &matcher{text: text, lines: syntax.Lines(text)}
 	at := 0
 	for _, l := range m.lines {
 		m.starts = append(m.starts, at)
@@ -69,14 +70,6 @@ func newMatcher(text string) *matcher {
 }
 
 func trimRight(s string) string { return strings.TrimRight(s, " \t\n") }
-
-func splitLines(text string) []string {
-	lines := strings.SplitAfter(text, "\n")
-	if lines[len(lines)-1] == "" {
-		lines = lines[:len(lines)-1]
-	}
-	return lines
-}
 
 func stack(lines []string, trim func(string) string) haystack {
 	var b strings.Builder
@@ -92,7 +85,7 @@ func stack(lines []string, trim func(string) string) haystack {
 
 // find returns the span of one edit.
 func (m *matcher) find(e Edit, i int) (span, error) {
-	search := splitLines(plainLines(e.Search))
+	search := syntax.Lines(plainLines(e.Search))
 	for len(search) > 0 && strings.TrimSpace(search[0]) == "" {
 		search = search[1:]
 	}
@@ -108,7 +101,7 @@ func (m *matcher) find(e Edit, i int) (span, error) {
 			if plainSpaces(spaced) == spaced {
 				break
 			}
-			search = splitLines(plainSpaces(spaced))
+			search = syntax.Lines(plainSpaces(spaced))
 		}
 		for _, try := range []struct {
 			h    haystack

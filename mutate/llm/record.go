@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"github.com/beagle-go/beagle/internal/scratch"
 )
 
 // A recording is a file in a [Recorder]'s directory: a request and its outcome. Its name is the
@@ -57,16 +59,7 @@ func (r recording) write(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("recording: %w", err)
 	}
-	f, err := os.CreateTemp(dir, ".new-*")
-	if err != nil {
-		return fmt.Errorf("recording: %w", err)
-	}
-	_, err = f.Write(append(data, '\n'))
-	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err == nil {
-		err = os.Rename(f.Name(), filepath.Join(dir, r.ID+".json"))
-	}
-	if err != nil {
-		os.Remove(f.Name())
+	if err := scratch.Replace(filepath.Join(dir, r.ID+".json"), append(data, '\n'), 0o644); err != nil {
 		return fmt.Errorf("recording: %w", err)
 	}
 	return nil

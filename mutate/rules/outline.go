@@ -81,7 +81,7 @@ func findOutline(p *mutate.Pass) []mutate.Site {
 func keepsAddress(p *mutate.Pass, code ast.Node) bool {
 	for id := range mutate.Nodes[*ast.Ident](p, code) {
 		v := p.Var(id)
-		if facts.IsLocal(p, v) && !declaredWithin(v, code) && (facts.AddressTaking(p, id) != nil ||
+		if facts.IsLocal(p, v) && !facts.DeclaredIn(v, code) && (facts.AddressTaking(p, id) != nil ||
 			facts.Captured.Of(p)[v] && inLiteral(p, id, code) && p.Assigned(v, p.FuncOf(code))) {
 			return true
 		}

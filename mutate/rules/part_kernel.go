@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/facts"
 )
@@ -230,12 +231,7 @@ func copiesAlike(p *mutate.Pass, to, from *listPart, loop ast.Stmt) bool {
 		return true
 	}
 	own := func(v *types.Var) bool { return facts.Owns(p, v) || facts.OwnsUpTo(p, v, loop) }
-	return isText(p.Info.TypeOf(from.list)) || !p.Same(to.list, from.list) && (own(v) || own(w))
-}
-
-func isText(t types.Type) bool {
-	b, ok := t.Underlying().(*types.Basic)
-	return ok && b.Info()&types.IsString != 0
+	return syntax.IsText(p.Info.TypeOf(from.list)) || !p.Same(to.list, from.list) && (own(v) || own(w))
 }
 
 // add writes the call, and asks in front of it what is not sure: whether the loop runs, and whether

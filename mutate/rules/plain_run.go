@@ -335,7 +335,7 @@ func constantsIn(p *mutate.Pass, code ast.Node) map[*types.Var]mutate.Value {
 	for id := range mutate.Nodes[*ast.Ident](p, code) {
 		// It must be assigned once, and declared outside of the code.
 		d, ok := single[p.Var(id)]
-		if !ok || d.Value == nil || p.Info.Types[d.Value].Value == nil || declaredWithin(d.Var, code) {
+		if !ok || d.Value == nil || p.Info.Types[d.Value].Value == nil || facts.DeclaredIn(d.Var, code) {
 			continue
 		}
 		if v, err := p.Values().Eval(d.Value, map[*types.Var]mutate.Value{}); err == nil {

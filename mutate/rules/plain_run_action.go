@@ -306,7 +306,7 @@ func (w *walker) counted(s ast.Stmt) *types.Var {
 // change.
 func (w *walker) livesOn(v *types.Var) bool {
 	return facts.IsLocal(w.p, v) && v != w.l.index && v != w.l.value && v != w.l.seq && !facts.Captured.Of(w.p)[v] &&
-		!declaredWithin(v, w.l.stmt)
+		!facts.DeclaredIn(v, w.l.stmt)
 }
 
 // assign follows an assignment: to a variable of the body, or to something that outlives the
@@ -348,12 +348,7 @@ func (w *walker) assign(s *ast.AssignStmt) outcome {
 }
 
 // inBody reports whether an iteration declares v.
-func (w *walker) inBody(v *types.Var) bool { return v != nil && declaredWithin(v, w.l.body) }
-
-// declaredWithin reports whether an object is declared within a node.
-func declaredWithin(obj types.Object, n ast.Node) bool {
-	return n.Pos() <= obj.Pos() && obj.Pos() < n.End()
-}
+func (w *walker) inBody(v *types.Var) bool { return v != nil && facts.DeclaredIn(v, w.l.body) }
 
 // bind notes the value of a variable of the iteration. One that depends on more is unknown to all
 // tests.
@@ -378,7 +373,7 @@ func (w *walker) set(s *ast.AssignStmt) outcome {
 	}
 	// Such a constant is not declared in front of the body, where the run stands.
 	for id := range mutate.Nodes[*ast.Ident](w.p, s.Rhs[0]) {
-		if obj := w.p.Info.Uses[id]; obj != nil && declaredWithin(obj, w.l.body) {
+		if obj := w.p.Info.Uses[id]; obj != nil && facts.DeclaredIn(obj, w.l.body) {
 			return unknown // a constant of the iteration
 		}
 	}
@@ -447,7 +442,7 @@ func (w *walker) sink(kind sinkKind, place ast.Expr) outcome {
 	counted := len(w.action.counts)+len(w.action.sets) > 0
 	// A write that panics with counts before it would show a smaller count.
 	if w.action.sink != nil || counted && hasDefer(w.p, w.p.FuncOf(w.l.stmt)) || v == nil || v == w.l.seq ||
-		declaredWithin(v, w.l.stmt) || !w.l.apart(w.p, kind, place) {
+		facts.DeclaredIn(v, w.l.stmt) || !w.l.apart(w.p, kind, place) {
 		return unknown
 	}
 	w.action.sink = &sink{kind, place}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/tail"
 )
 
 const tableHead = `| module | function | kind | verdict | stage | reason | under its contract |
@@ -42,11 +43,7 @@ func ratio(v *beagle.Verdict) string {
 
 // cell makes a text fit one cell.
 func cell(s string) string {
-	line, _, _ := strings.Cut(s, "\n")
-	if r := []rune(line); len(r) > 160 {
-		line = string(r[:160]) + "..."
-	}
-	return strings.ReplaceAll(line, "|", "\\|")
+	return strings.ReplaceAll(tail.Short(tail.First(s), 160), "|", "\\|")
 }
 
 // counterexamples prints the call that shows each wrong verdict.

@@ -15,6 +15,7 @@ import (
 	"github.com/beagle-go/beagle/internal/evolve"
 	"github.com/beagle-go/beagle/internal/flow"
 	"github.com/beagle-go/beagle/internal/store"
+	"github.com/beagle-go/beagle/internal/tail"
 )
 
 // activities are the work of a worker.
@@ -132,8 +133,8 @@ func wrap(ctx context.Context, err error) error {
 	var bad *beagle.UsageError
 	switch {
 	case errors.As(err, &bad):
-		return temporal.NewNonRetryableApplicationError(clip(bad.What, maxMessage), usageType, nil,
-			clip(bad.Remedy, maxMessage))
+		return temporal.NewNonRetryableApplicationError(tail.Short(bad.What, maxMessage), usageType, nil,
+			tail.Short(bad.Remedy, maxMessage))
 	case context.Cause(ctx) == errStopped, errors.Is(err, errStopped):
 		return temporal.NewApplicationError(errStopped.Error(), stoppedType)
 	case lostTouch(ctx):
@@ -141,7 +142,7 @@ func wrap(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return context.Canceled // so that it counts as canceled, whatever the stages made of it
 	}
-	return temporal.NewApplicationError(clip(err.Error(), maxMessage), "")
+	return temporal.NewApplicationError(tail.Short(err.Error(), maxMessage), "")
 }
 
 // lostTouch reports whether an activity was canceled because its heartbeats got no answer. The SDK

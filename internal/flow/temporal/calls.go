@@ -8,6 +8,7 @@ import (
 	"github.com/beagle-go/beagle/internal/evolve"
 	"github.com/beagle-go/beagle/internal/flow"
 	"github.com/beagle-go/beagle/internal/flow/loop"
+	"github.com/beagle-go/beagle/internal/tail"
 )
 
 // Receive makes candidates of versions that were handed in.
@@ -83,7 +84,7 @@ func (a *activities) ask(ctx context.Context, run string, s Stages, p evolve.Pro
 		return err
 	}
 	out.Reply = loop.ReplyOf(got)
-	out.Reply.Unheard = clip(out.Reply.Unheard, 500)
+	out.Reply.Unheard = tail.Short(out.Reply.Unheard, 500)
 	out.Used, err = a.store.PutJSON(used)
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/beagle-go/beagle/internal/evolve"
 	"github.com/beagle-go/beagle/internal/flow"
 	"github.com/beagle-go/beagle/internal/store"
+	"github.com/beagle-go/beagle/internal/tail"
 )
 
 // Stages are the activities of a run, as [flow.Activities] has them.
@@ -199,7 +200,7 @@ type notes struct {
 const maxNotes = 3 << 10
 
 func (n *notes) add(e flow.Event) {
-	e.Warning = clip(e.Warning, 600)
+	e.Warning = tail.Short(e.Warning, 600)
 	text, _ := json.Marshal(e)
 	n.mu.Lock()
 	defer n.mu.Unlock()

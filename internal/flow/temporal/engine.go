@@ -9,6 +9,7 @@ import (
 	"github.com/beagle-go/beagle/internal/flow"
 	"github.com/beagle-go/beagle/internal/flow/loop"
 	"github.com/beagle-go/beagle/internal/store"
+	"github.com/beagle-go/beagle/internal/tail"
 )
 
 // An engine carries out the decisions of a search's loop, as steps of a Run workflow. Only local
@@ -294,9 +295,9 @@ func (e *engine) hear(deaf string) {
 func (e *engine) Show(int) {}
 
 // Warn and Say keep messages until a step can write them down.
-func (e *engine) Warn(text string) { e.keep(flow.Event{Warning: clip(text, 600)}) }
+func (e *engine) Warn(text string) { e.keep(flow.Event{Warning: tail.Short(text, 600)}) }
 func (e *engine) Say(text string) {
-	e.keep(flow.Event{Stage: &flow.StageEvent{Name: "models", Detail: clip(text, 600)}})
+	e.keep(flow.Event{Stage: &flow.StageEvent{Name: "models", Detail: tail.Short(text, 600)}})
 }
 
 func (e *engine) keep(what flow.Event) {

@@ -15,6 +15,7 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/rollout/pilot"
 	"github.com/beagle-go/beagle/internal/store"
+	"github.com/beagle-go/beagle/internal/tail"
 	"github.com/beagle-go/beagle/probe/wire"
 )
 
@@ -136,7 +137,7 @@ func keepNews(base pilot.Base, n *pilot.News) (string, error) {
 func (a *rollouts) Enter(_ context.Context, e Entry) (pilot.Leg, error) {
 	at, err := a.enter(e)
 	if err != nil {
-		return at, temporal.NewNonRetryableApplicationError(clip(err.Error(), maxMessage), failedType, nil)
+		return at, temporal.NewNonRetryableApplicationError(tail.Short(err.Error(), maxMessage), failedType, nil)
 	}
 	return at, nil
 }
@@ -213,5 +214,5 @@ func wrapRollout(ctx context.Context, err error) error {
 	} else if a := new(temporal.ApplicationError); errors.As(wrapped, &a) && a.Type() != "" {
 		return wrapped
 	}
-	return temporal.NewNonRetryableApplicationError(clip(err.Error(), maxMessage), failedType, nil)
+	return temporal.NewNonRetryableApplicationError(tail.Short(err.Error(), maxMessage), failedType, nil)
 }

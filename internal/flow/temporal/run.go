@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/beagle-go/beagle/internal/flow/loop"
+	"github.com/beagle-go/beagle/internal/tail"
 )
 
 // defaultBlock is the number of generations in a history before the run continues as new: about
@@ -236,14 +237,7 @@ func Island(ctx workflow.Context, s Share) (string, error) {
 func reason(err error) string {
 	var a *temporal.ApplicationError
 	if errors.As(err, &a) {
-		return clip(a.Message(), 500)
+		return tail.Short(a.Message(), 500)
 	}
-	return clip(err.Error(), 500)
-}
-
-func clip(s string, most int) string {
-	if len(s) > most {
-		return s[:most] + "..."
-	}
-	return s
+	return tail.Short(err.Error(), 500)
 }

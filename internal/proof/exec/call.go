@@ -6,6 +6,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/beagle-go/beagle/internal/proof/term"
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // callInstr runs a call. The state goes on once for each way in which the call
@@ -153,10 +154,10 @@ func (a *activation) convert(s *state, x ssa.Value, to types.Type) (Value, []*st
 	in := s.blockOf(a).Instrs[s.at].(ssa.Value)
 	// Integers only change their width. A string of an integer is that of the rune.
 	if t, ok := v.(*term.Term); ok {
-		if w := a.m.width(to); w > 0 && t.W > 0 && a.m.width(from) > 0 && isInteger(to) {
+		if w := a.m.width(to); w > 0 && t.W > 0 && a.m.width(from) > 0 && syntax.IsInteger(to) {
 			return a.m.Pool.Resize(t, w, signedType(from)), nil, true
 		}
-		if isString(to) {
+		if syntax.IsText(to) {
 			return nil, a.finish(s, in, a.helper(s, "runeString", a.m.Pool.Resize(t, 64, signedType(from)))), false
 		}
 	}
@@ -165,7 +166,7 @@ func (a *activation) convert(s *state, x ssa.Value, to types.Type) (Value, []*st
 	switch u := v.(type) {
 	case *Str:
 		switch {
-		case isString(to):
+		case syntax.IsText(to):
 			return u, nil, true
 		// Bytes of a string are new memory, whose capacity is the runtime's choice.
 		case elem == 8:
@@ -181,13 +182,13 @@ func (a *activation) convert(s *state, x ssa.Value, to types.Type) (Value, []*st
 		}
 	case *Slice:
 		switch {
-		case isString(to) && elem == 8:
+		case syntax.IsText(to) && elem == 8:
 			out := &Str{}
 			for _, e := range a.m.elems(s, u) {
 				out.B = append(out.B, e.(*term.Term))
 			}
 			return out, nil, true
-		case isString(to) && elem == 32:
+		case syntax.IsText(to) && elem == 32:
 			return nil, a.finish(s, in, a.helper(s, "fromRunes", u)), false
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // global returns the object of a package variable. Its package is run first.
@@ -201,7 +203,7 @@ func (w *watcher) reads(v ssa.Value, in ssa.Instruction) bool {
 	case *ssa.Convert:
 		// A conversion to a string copies the bytes; what another one does with its operand is not
 		// known.
-		return isString(in.Type())
+		return syntax.IsText(in.Type())
 	case *ssa.Call:
 		return w.call(v, in)
 	}

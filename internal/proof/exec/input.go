@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/beagle-go/beagle/internal/proof/term"
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // A Shape fixes the parts of arguments that are not integers: lengths, and which pointers are
@@ -203,7 +204,7 @@ func (m *Machine) makeInput(s *state, t types.Type, name string, shape Shape, at
 	switch u := t.Underlying().(type) {
 	// Each byte is a variable of its own, named by its place.
 	case *types.Basic:
-		if isString(t) {
+		if syntax.IsText(t) {
 			str := &Str{}
 			for i := range take() {
 				str.B = append(str.B, m.variable(fmt.Sprintf("%s[%d]", name, i), types.Typ[types.Byte], 8))

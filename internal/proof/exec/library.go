@@ -1,16 +1,12 @@
 package exec
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"go/types"
-	"io"
 	"os/exec"
 	"path/filepath"
 	"sync"
@@ -271,15 +267,13 @@ func list(ctx context.Context, dir string) (map[string]*listed, error) {
 	if err != nil {
 		return nil, fmt.Errorf("go list of the standard library: %w", err)
 	}
-	// The answer is a list of objects without commas.
-	all := map[string]*listed{}
-	for d := json.NewDecoder(bytes.NewReader(out)); ; {
-		p := new(listed)
-		if err := d.Decode(p); errors.Is(err, io.EOF) {
-			return all, nil
-		} else if err != nil {
-			return nil, err
-		}
-		all[p.ImportPath] = p
+	all, err := exports.Decode[*listed](out)
+	if err != nil {
+		return nil, err
 	}
+	byPath := map[string]*listed{}
+	for _, p := range all {
+		byPath[p.ImportPath] = p
+	}
+	return byPath, nil
 }

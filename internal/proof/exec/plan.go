@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // A plan holds the facts about a function before it runs.
@@ -278,7 +280,7 @@ func (p *plan) findSteer() {
 					}
 				}
 			case *ssa.If:
-				if cmp, ok := in.Cond.(*ssa.BinOp); ok && p.leaves(b) && isInteger(cmp.X.Type()) {
+				if cmp, ok := in.Cond.(*ssa.BinOp); ok && p.leaves(b) && syntax.IsInteger(cmp.X.Type()) {
 					mark(cmp.X)
 					mark(cmp.Y)
 				}
@@ -301,11 +303,6 @@ func (p *plan) leaves(b *ssa.BasicBlock) bool {
 func isInt(t types.Type) bool {
 	b, ok := t.Underlying().(*types.Basic)
 	return ok && (b.Kind() == types.Int || b.Kind() == types.Uint)
-}
-
-func isInteger(t types.Type) bool {
-	b, ok := t.Underlying().(*types.Basic)
-	return ok && b.Info()&types.IsInteger != 0
 }
 
 // findDrives finds what grows or shrinks with each turn of a loop.
@@ -343,7 +340,7 @@ func (p *plan) direction(v ssa.Value, from *ssa.Phi, depth int) int {
 		c, ok := v.Y.(*ssa.Const)
 		sign := map[token.Token]int{token.ADD: 1, token.SUB: -1, token.SHL: 1, token.SHR: -1, token.QUO: -1}[v.Op]
 		if sign != 0 && v.X == from {
-			if ok && c.Value != nil && isInteger(c.Type()) && c.Int64() < 0 {
+			if ok && c.Value != nil && syntax.IsInteger(c.Type()) && c.Int64() < 0 {
 				return -sign
 			}
 			return sign

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/beagle-go/beagle/internal/proof/term"
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // A Value is the content of a register or of a piece of memory. Values never change: writing
@@ -98,11 +99,6 @@ func signedType(t types.Type) bool {
 	return ok && b.Info()&types.IsInteger != 0 && b.Info()&types.IsUnsigned == 0
 }
 
-func isString(t types.Type) bool {
-	b, ok := t.Underlying().(*types.Basic)
-	return ok && b.Info()&types.IsString != 0
-}
-
 // zero returns the zero value of a type.
 func (m *Machine) zero(t types.Type) Value {
 	// Kinds without a zero value of ours are poison: only using it is a fault.
@@ -164,7 +160,7 @@ func (m *Machine) constant(c *ssa.Const) Value {
 		}
 		return m.Pool.Const(w, c.Uint64())
 	}
-	if isString(t) {
+	if syntax.IsText(t) {
 		return m.text(constText(c))
 	}
 	return Poison{"a constant of type " + t.String()}

@@ -59,7 +59,7 @@ func (c *Crew) Begin(ctx context.Context, o *wire.RolloutOrders) (*News, error) 
 			if tries == 0 {
 				c.warn(n, err.Error())
 			}
-			if err := pause(ctx, time.Second); err != nil {
+			if err := Pause(ctx, time.Second); err != nil {
 				c.Release(context.WithoutCancel(ctx), n.Seats)
 				return nil, err
 			}
@@ -78,7 +78,8 @@ func (c *Crew) warn(n *News, texts ...string) {
 	}
 }
 
-func pause(ctx context.Context, d time.Duration) error {
+// Pause waits, and returns early with the error of a context that ends.
+func Pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
@@ -141,7 +142,7 @@ func (c *Crew) Listen(
 	}
 	n := &News{Seats: slices.Clone(seats)}
 	for start := time.Now(); ; {
-		if err := pause(ctx, beat); err != nil {
+		if err := Pause(ctx, beat); err != nil {
 			return nil, err
 		}
 		if c.Stop != nil && c.Stop() {

@@ -1,6 +1,8 @@
 package pilot
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -98,5 +100,16 @@ func TestLock(t *testing.T) {
 		t.Error(err)
 	} else {
 		again.Unlock()
+	}
+}
+
+func TestPause(t *testing.T) {
+	if err := Pause(t.Context(), time.Millisecond); err != nil {
+		t.Errorf("Pause returned %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := Pause(ctx, time.Hour); !errors.Is(err, context.Canceled) {
+		t.Errorf("Pause returned %v, want the context's error", err)
 	}
 }

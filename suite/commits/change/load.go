@@ -1,17 +1,13 @@
 package change
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/printer"
 	"go/token"
 	"go/types"
-	"io"
 	"path/filepath"
 	"strings"
 
@@ -84,20 +80,11 @@ func list(ctx context.Context, dir, pattern string, deps bool) ([]listed, error)
 	if err != nil {
 		return nil, err
 	}
-	var all []listed
-	for d := json.NewDecoder(bytes.NewReader(out)); ; {
-		var l listed
-		if err := d.Decode(&l); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			return nil, err
-		}
-		all = append(all, l)
+	all, err := exports.Decode[listed](out)
+	if err == nil && len(all) == 0 {
+		err = fmt.Errorf("%s: no such package", pattern)
 	}
-	if len(all) == 0 {
-		return nil, fmt.Errorf("%s: no such package", pattern)
-	}
-	return all, nil
+	return all, err
 }
 
 // parse parses a package and indexes its declarations.
@@ -129,11 +116,7 @@ func parse(l *listed) (*pkg, error) {
 func (p *pkg) add(f *ast.File, d ast.Decl) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
-		// A method has its type in its key.
-		key := d.Name.Name
-		if d.Recv != nil {
-			key = syntax.Receiver(d) + "." + key
-		}
+		key := syntax.DeclName(d)
 		p.enter(&decl{names: []*ast.Ident{d.Name}, keys: []string{key}, node: d, token: token.FUNC, file: f})
 	case *ast.GenDecl:
 		if d.Tok == token.IMPORT {

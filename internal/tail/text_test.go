@@ -1,0 +1,24 @@
+package tail
+
+import "testing"
+
+func TestText(t *testing.T) {
+	for _, test := range []struct{ what, got, want string }{
+		{"first of none", First(""), ""},
+		{"first of one", First("a b "), "a b"},
+		{"first of some", First("\n a\nb\n"), "a"},
+		{"last of none", Last("", 2), ""},
+		{"last of fewer", Last("a\n", 2), "a"},
+		{"last of more", Last("a\nb\n\nc\n", 2), "\nc"},
+		{"short", Short("abc", 3), "abc"},
+		{"long", Short("abcd", 3), "abc..."},
+		{"within a character", Short("aä€", 2), "a..."},
+		{"behind a character", Short("aä€", 3), "aä..."},
+		{"nothing fits", Short("€", 1), "..."},
+		{"no text", Short("\x80\x80", 1), "..."},
+	} {
+		if test.got != test.want {
+			t.Errorf("%s: %q, want %q", test.what, test.got, test.want)
+		}
+	}
+}
