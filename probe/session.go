@@ -216,7 +216,7 @@ func (p *prober) tick(s *session, n int) bool {
 	return true
 }
 
-// maxShare of a core is what the captured calls of all sites may take. The ticks take another 0.1 %.
+// maxShare of a core is what the captured calls of all sites may take. The ticks take 0.1 % more.
 const maxShare = 0.004
 
 // around is the factor by which a captured call costs more than the probe's work in it: what the

@@ -125,7 +125,7 @@ func (c *comparer) classes(captured []beagle.Record) error {
 	return nil
 }
 
-// A parameter's values in the trace.
+// values holds what a parameter gets.
 type values struct {
 	lengths []weighted
 	bytes   [256]float64 // occurrences
@@ -263,8 +263,8 @@ func (c *comparer) bytes(i int, x *values) {
 	}
 }
 
-// distinct compares the number of different values with the one that so many of the trace's calls
-// have when they are drawn by chance.
+// distinct compares the number of different values with that of as many calls of the trace, drawn
+// by chance.
 func (c *comparer) distinct(i int, x *values, captured int) {
 	drawn := float64(captured) / float64(len(c.t.calls))
 	mean, variance := 0.0, 0.0
@@ -289,7 +289,8 @@ func (c *comparer) frequent(i int, theirs, ours *values) {
 			if err != nil {
 				continue
 			}
-			c.share("frequent value", c.facets.Params[i].Name+" "+string(v.JSON()), share, ours.counts[key]/ours.calls, c.n)
+			c.share("frequent value", c.facets.Params[i].Name+" "+string(v.JSON()), share,
+				ours.counts[key]/ours.calls, c.n)
 		}
 	}
 }

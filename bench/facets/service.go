@@ -28,7 +28,7 @@ type traced struct {
 	args string // that the trace writes, of each parameter with the receiver; nil for one that it leaves out
 }
 
-// They take texts, lists of texts and of numbers, and bytes.
+// functions take texts, lists of texts and of numbers, and bytes.
 var functions = []traced{
 	{"./contextkey.Generator.KeyHashed", "contextkey/contextkey.go", "KeyHashed", "nil, name, host, tags, hashes"},
 	{"./dogstatsd.appendValues", "dogstatsd/parser.go", "appendValues", "to, list"},
@@ -72,7 +72,7 @@ func copyTraced(root, to string) (dir string, err error) {
 }
 
 // insert adds the trace at the function's opening brace, its site at the end of the file, and the
-// import behind the package's name.
+// import after the package's name.
 func (f traced) insert(text []byte) ([]byte, error) {
 	files := token.NewFileSet()
 	tree, err := parser.ParseFile(files, "", text, 0)
@@ -129,7 +129,8 @@ func start(ctx context.Context, root, dir string, bytesPerSecond int) (*service,
 		return nil, fmt.Errorf("beagle build: %s", built.Said)
 	}
 	// Start its agent. The plain shape calls the functions for each line.
-	s := &service{socket: filepath.Join(dir, "p"), token: filepath.Join(dir, "token"), trace: filepath.Join(dir, "trace")}
+	s := &service{socket: filepath.Join(dir, "p"), token: filepath.Join(dir, "token"),
+		trace: filepath.Join(dir, "trace")}
 	if err := errors.Join(os.WriteFile(s.token, []byte(rand.Text()), 0o600), os.Mkdir(s.trace, 0o777)); err != nil {
 		return nil, err
 	}

@@ -80,8 +80,8 @@ func readTraces(path string, u *source.Unit, spans []span) ([]*trace, error) {
 	return all, nil
 }
 
-// again returns how often a call had the arguments of one that came about so many calls before: the
-// mean over distances of half as many to half as many more, as a gate's vary.
+// again returns how often a call had the arguments of one at about that distance before it: the
+// mean over half the distance to one and a half, as a gate's vary.
 func (t *trace) again(distance float64) float64 {
 	same, pairs := 0, 0
 	for k := range 21 {
