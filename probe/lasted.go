@@ -66,7 +66,7 @@ func (l *lasting) quantile(share float64) int64 {
 
 // maxUnseen is how many calls that began before a window, and are not followed, may be under way in
 // the mean when others are counted.
-const maxUnseen = 0.01
+const maxUnseen = 0.001
 
 // settle returns the time after which the calls that began before are as few, at a rate of calls a
 // second; 0 when no call was seen. A quantile of the durations will not do: one call in a thousand
