@@ -31,7 +31,7 @@ type Corpus struct {
 	Dropped       int      `json:"dropped"`    // calls that could not be encoded or did not fit
 	DroppedWhy    string   `json:"dropped_why,omitempty"`
 	Sources       []string `json:"sources"`           // "12,345 calls from go test ./tags", for the report
-	Facets        Facets   `json:"facets"`            // of Train
+	Facets        Facets   `json:"facets"`            // of Train; of a capture, of all calls
 	Answers       *Answers `json:"answers,omitempty"` // of the records with results; nil if there are none
 }
 
@@ -52,7 +52,8 @@ func (c *Corpus) ID() string {
 	return HashOf("corpus", c.Target, c.Train, c.Holdout, c.Generated)
 }
 
-// Facets describe the typical inputs of a corpus. They are computed from Train alone.
+// Facets describe the typical inputs of a corpus. They are computed from Train alone, except for a
+// capture's.
 type Facets struct {
 	Records  int          `json:"records"`
 	Params   []ParamFacet `json:"params"`   // as Target.Params

@@ -109,6 +109,7 @@ var mayImport = map[string][]string{
 	"cmd/beagle-mcp":             {"internal/flow/tools", "internal/sandbox"},
 	"cmd/beagle-flame":           {"internal/hotspots/flame"},
 	"bench/rollouts":             {"", "internal/campaign", "internal/procgroup", "internal/rollout", "internal/rollout/pilot"},
+	"bench/facets":               {"", "internal/capture", "internal/command", "internal/corpus", "internal/inorder", "internal/rt", "internal/scratch", "internal/source", "internal/special", "probe/wire"},
 	"bench/uprobe":               {"internal/capture", "internal/special", "internal/uprobe", "probe/wire"},
 	"bench/peers":                {"", "internal/command", "internal/evolve", "internal/llmtest", "internal/store", "mutate/llm"},
 	"examples/tags":              {},

@@ -125,18 +125,15 @@ func (a *arming) enter(args unsafe.Pointer) (c Call) {
 		a.site.open(a.own(), a.skip.Load())
 	}
 	c.a = a
+	from := elapsed()
 	a.ask(earlyQuestions, frame{args: args})
-	now := int64(0)
 	if s.ring != nil && s.admit() {
-		from := elapsed()
 		c.slot = a.record(args, from)
-		now = elapsed()
-		a.spent(time.Duration(now - from))
 	}
+	now := elapsed()
+	a.spent(time.Duration(now - from))
 	if a.site.about.returns { // without the probe's own time
-		if c.began = now; now == 0 {
-			c.began = elapsed()
-		}
+		c.began = now
 	}
 	return c
 }

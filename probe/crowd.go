@@ -11,7 +11,7 @@ import (
 // follows few.
 type crowd struct {
 	from   int64 // in the form of elapsed
-	settle int64 // earlier calls are assumed to have ended after this time
+	settle int64 // after this time hardly any earlier call is still under way
 	under  atomic.Int64
 	// inner is the number of followed calls whose function was not yet called the second time. The
 	// gate lets as many calls pass without following them. One of these may be another goroutine's:
@@ -27,13 +27,13 @@ const (
 	maxBegun = 4096 // calls that are followed
 )
 
-// newCrowd returns nil where no end of a call is seen, or calls take longer than the window. How
-// long they take is known from those that were captured.
+// newCrowd returns nil where no end of a call is seen, or where calls longer than the window count.
+// How long they take is known from those that were captured.
 func (a *arming) newCrowd() *crowd {
 	if !a.site.about.returns || a.s.start.Count {
 		return nil
 	}
-	settle := a.lasted.quantile(0.99)
+	settle := max(a.lasted.quantile(0.99), a.lasted.settle(a.rate()))
 	if settle == 0 || settle > int64(windowLong)/2 {
 		return nil
 	}

@@ -123,6 +123,32 @@ func TestCrowd(t *testing.T) {
 	}
 }
 
+// TestCrowdUnseen checks that no call is followed where a few long ones, which began before the
+// window, are under way most of the time.
+func TestCrowdUnseen(t *testing.T) {
+	p, _ := newProber()
+	var site Site
+	add[one, struct{}](p, &site, "m/p.F")
+	s := begin(t, p, wire.Start{Sites: []string{"m/p.F"}, Raw: true})
+	a := s.sites[0]
+	for range 499 {
+		a.lasted.add(elapsed() - 1000)
+	}
+	a.counted.Store(int64(time.Second))
+	a.window.Store(1000) // calls a second
+	if a.newCrowd() == nil {
+		t.Error("short calls are not followed")
+	}
+	a.lasted.add(elapsed() - int64(50*time.Millisecond)) // 2 a second: one is under way a tenth of the time
+	if a.newCrowd() != nil {
+		t.Error("calls are followed beside long ones that nobody sees")
+	}
+	a.window.Store(10) // and now a thousandth
+	if a.newCrowd() == nil {
+		t.Error("calls are not followed beside long ones that hardly ever come")
+	}
+}
+
 // TestCrowdEnds checks that of a function that is called often only a few calls are followed.
 func TestCrowdEnds(t *testing.T) {
 	p, _ := newProber()

@@ -53,3 +53,28 @@ func TestInFlight(t *testing.T) {
 		t.Error("something is said of nothing")
 	}
 }
+
+// TestSettle checks that the calls which are still under way after the time are few enough.
+func TestSettle(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	var l lasting
+	var all []float64
+	for range 20_000 {
+		d := 1e5 * math.Exp(1.5*r.NormFloat64())
+		all = append(all, d)
+		l.calls.Add(1)
+		l.by[part(uint64(d))].Add(1)
+	}
+	for _, rate := range []float64{10, 100, 1000, 10_000} {
+		settle, unseen := float64(l.settle(rate)), 0.0
+		for _, d := range all {
+			unseen += max(0, d-settle) / 1e9 * rate / float64(len(all))
+		}
+		if unseen > 1.3*maxUnseen || settle > 1e5 && unseen < 0.3*maxUnseen {
+			t.Errorf("at %g calls a second %.4f are under way after %.3g ns", rate, unseen, settle)
+		}
+	}
+	if new(lasting).settle(100) != 0 {
+		t.Error("something is said of nothing")
+	}
+}

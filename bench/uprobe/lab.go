@@ -36,6 +36,7 @@ type lab struct {
 	seen           float64   // mean share of the calls that pay that
 	turns          bool      // only some of the calls, by turns
 	events         int
+	shares         [2][]float64 // percent of a core that the service took in seconds without a capture, and with one
 }
 
 // newLab starts the program under load, and a uprobe server if the row needs one.
@@ -108,7 +109,7 @@ func (l *lab) close() {
 // second lets the service work for a second and returns its processor time in percent of a core.
 func (l *lab) second(captured bool) (float64, error) {
 	if !captured || l.client == nil {
-		return l.work(l.row.long)
+		return l.work(0, l.row.long)
 	}
 	// Attach the probes.
 	ctx, began := context.Background(), time.Now()
@@ -151,7 +152,7 @@ func (l *lab) second(captured bool) (float64, error) {
 // beating works under a lease, which it renews each second.
 func (l *lab) beating(ctx context.Context, lease string, seconds int) (sum float64, err error) {
 	for range seconds {
-		share, err := l.work(1)
+		share, err := l.work(1, 1)
 		if err != nil {
 			return 0, err
 		}
@@ -163,13 +164,14 @@ func (l *lab) beating(ctx context.Context, lease string, seconds int) (sum float
 	return sum / float64(max(seconds, 1)), nil
 }
 
-// work has the service work for some seconds.
-func (l *lab) work(seconds int) (sum float64, err error) {
+// work has the service work for some seconds, without a capture or with one.
+func (l *lab) work(captured, seconds int) (sum float64, err error) {
 	for range seconds {
 		share, err := l.workSecond()
 		if err != nil {
 			return 0, err
 		}
+		l.shares[captured] = append(l.shares[captured], share)
 		sum += share
 	}
 	return sum / float64(seconds), nil

@@ -5,6 +5,7 @@
 //
 //	go build -o uprobe ./bench/uprobe && ./uprobe    # as root: about ten minutes
 //	./uprobe -only turns                              # some rows
+//	./uprobe -only budget -pairs 10                   # what the worst second costs: ten minutes
 //	./uprobe -pairs 2                                 # to see that it works
 //
 // The program starts itself as the service. It needs types, so `go run`, which leaves them out,
@@ -64,6 +65,15 @@ func rows() []row {
 		{"nothing, 100,000 calls/s", "framed", 100_000, nil, 0, 5},
 		{"30,000 calls/s in turns, 10 recorded", "framed", 30_000, at(10), 3, 5},
 		{"100,000 calls/s in turns, 10 recorded", "framed", 100_000, at(10), 3, 5},
+		// From the first second on.
+		{"budget, nothing, 1,000 calls/s", "framed", 1000, nil, 0, 3},
+		{"budget, nothing, 100,000 calls/s", "framed", 100_000, nil, 0, 3},
+		{"budget, 100 calls/s", "framed", 100, at(10), 0, 3},
+		{"budget, 1,000 calls/s", "framed", 1000, at(10), 0, 3},
+		{"budget, 10,000 calls/s", "framed", 10_000, at(10), 0, 3},
+		{"budget, 20,000 calls/s", "framed", 20_000, at(10), 0, 3},
+		{"budget, 50,000 calls/s", "framed", 50_000, at(10), 0, 3},
+		{"budget, 100,000 calls/s", "framed", 100_000, at(10), 0, 3},
 	}
 }
 
@@ -95,6 +105,7 @@ func measure(r row, pairs int, cost uprobe.Cost) error {
 	if _, err := l.second(false); err != nil { // warm up
 		return err
 	}
+	l.shares = [2][]float64{}
 	var differences []float64
 	for i := range pairs {
 		var share [2]float64 // without, with
@@ -108,7 +119,10 @@ func measure(r row, pairs int, cost uprobe.Cost) error {
 	}
 	low, high := interval(differences)
 	fmt.Printf("%-40s %+.3f %% of a core (95 %%: %+.3f to %+.3f)", r.name, median(differences), low, high)
+	usual := median(l.shares[0])
+	fmt.Printf("; the worst of %d seconds without it %+.3f", len(l.shares[0]), slices.Max(l.shares[0])-usual)
 	if r.start != nil {
+		fmt.Printf("; of %d with it %+.3f", len(l.shares[1]), slices.Max(l.shares[1])-usual)
 		recorded := float64(l.events) / float64(pairs*(r.settle+r.long))
 		computed := (l.hit*l.seen*float64(r.rate) + l.copying*recorded) / 1e7
 		if l.turns {

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// loopConditions looks for b.Loop beside something else in a condition: the
-// compiler keeps values alive only in loops whose condition is b.Loop alone.
+// loopConditions looks for b.Loop beside something else in a condition: the compiler keeps values
+// alive only in loops whose condition is b.Loop alone. They may count beside it.
 func loopConditions(x *pass) {
 	whole := map[ast.Node]bool{}
 	x.inspect(x.body, func(n ast.Node) bool {
-		if f, ok := n.(*ast.ForStmt); ok && f.Cond != nil && f.Init == nil && f.Post == nil {
+		if f, ok := n.(*ast.ForStmt); ok && f.Cond != nil {
 			whole[ast.Unparen(f.Cond)] = true
 		}
 		if call, ok := n.(*ast.CallExpr); ok && x.method(call) == "Loop" && !whole[call] {

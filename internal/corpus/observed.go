@@ -21,17 +21,19 @@ type Seen struct {
 }
 
 // Observed makes a corpus of captured calls, without running the target: the facets that need a run
-// stay zero, except for the panics that the capture saw.
+// stay zero, except for the panics that the capture saw. The facets describe all calls. Those of
+// the training records alone would differ from them by more than a capture's sampling error.
 func Observed(u *source.Unit, records []beagle.Record, seen Seen) (*beagle.Corpus, error) {
 	args, types := ArgsShape(u)
 	c := &beagle.Corpus{Target: u.Target.ID(), Calls: seen.Calls, Dropped: seen.Dropped, Concurrent: seen.Together,
 		DroppedWhy: strings.Join(seen.Why, "; "), Sources: seen.Sources}
-	c.Train, c.Holdout = Split(sample(Merge(records), maxRecords, args, types))
-	params, err := paramFacets(c.Train, args, types)
+	records = Merge(records)
+	params, err := paramFacets(records, args, types)
 	if err != nil {
 		return nil, err
 	}
-	c.Facets = beagle.Facets{Records: len(c.Train), Params: params, Again: seen.Again, InFlight: seen.InFlight}
+	c.Train, c.Holdout = Split(sample(records, maxRecords, args, types))
+	c.Facets = beagle.Facets{Records: len(records), Params: params, Again: seen.Again, InFlight: seen.InFlight}
 	if seen.Ended > 0 {
 		c.Facets.Panics = seen.Panics / seen.Ended
 	}

@@ -3,6 +3,7 @@
 //
 //	go run ./bench                # in the directory of module probe: about three minutes
 //	go run ./bench -layouts 2     # to see that it works
+//	go run ./bench -budget 12     # a capture's cost at 100 to 100,000 calls a second: six minutes
 //
 // It builds package gate once per layout. Each program compares functions in pairs of short slices
 // in one process, so that other work on the machine hits both sides.
@@ -21,8 +22,9 @@ import (
 func main() {
 	layouts := flag.Int("layouts", 12, "`number` of link layouts")
 	rounds := flag.Int("rounds", 12, "pairs of slices of the armed measurement; 0 leaves it out")
+	pairs := flag.Int("budget", 0, "pairs of seconds for each rate of calls; nothing else is measured")
 	flag.Parse()
-	if err := run(*layouts, *rounds); err != nil {
+	if err := run(*layouts, *rounds, *pairs); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
@@ -36,21 +38,21 @@ type off struct{ Base, Again, Gate float64 }
 type armed struct{ Share, Low, High, Taken float64 }
 
 // run measures the gate in programs of several layouts and prints the medians.
-func run(layouts, rounds int) error {
+func run(layouts, rounds, pairs int) error {
 	dir, err := os.MkdirTemp("", "beagle-bench-*")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
 	binary := filepath.Join(dir, "gate")
+	if pairs > 0 {
+		return budget(binary, pairs)
+	}
 	// Measure the gate that is off, in programs of several layouts.
 	var base, again, gate []float64
 	for seed := range layouts {
-		build := exec.Command("go", "build", "-ldflags=-s -w -randlayout="+fmt.Sprint(seed+1), "-o", binary,
-			"./bench/gate")
-		build.Stderr = os.Stderr
-		if err := build.Run(); err != nil {
-			return fmt.Errorf("run it in the directory of module probe: %w", err)
+		if err := build(binary, seed+1); err != nil {
+			return err
 		}
 		var r off
 		if err := ask(binary, &r, "off"); err != nil {
@@ -76,6 +78,46 @@ func run(layouts, rounds int) error {
 		}
 		fmt.Printf("  %-28s %6.3f (%.3f to %.3f), %4.0f calls captured a second\n", mode, r.Share, r.Low, r.High,
 			r.Taken)
+	}
+	return nil
+}
+
+// build builds package gate in a link layout.
+func build(binary string, seed int) error {
+	build := exec.Command("go", "build", "-ldflags=-s -w -randlayout="+fmt.Sprint(seed), "-o", binary, "./bench/gate")
+	build.Stderr = os.Stderr
+	if err := build.Run(); err != nil {
+		return fmt.Errorf("run it in the directory of module probe: %w", err)
+	}
+	return nil
+}
+
+// A cost holds what seconds with a capture took more than those without, in percent of a core.
+type cost struct {
+	Process, Caller []float64
+	Taken           float64 // calls a second that were captured
+	Nanos           float64 // that a captured call took to record, by the probe's own clock
+	Calls           float64 // calls a second: fewer than wanted on a busy machine
+}
+
+// budget measures what a capture costs at several rates of calls, and how far the worst is from
+// what a capture may cost.
+func budget(binary string, pairs int) error {
+	if err := build(binary, 1); err != nil {
+		return err
+	}
+	fmt.Printf("%d pairs of seconds, percent of a core: median (95 %%) [largest]\n", pairs)
+	for _, rate := range []int{0, 10, 1000} {
+		for _, calls := range []int{100, 1000, 10_000, 100_000} {
+			var c cost
+			if err := ask(binary, &c, "budget", fmt.Sprint(calls), fmt.Sprint(rate), fmt.Sprint(pairs)); err != nil {
+				return err
+			}
+			fmt.Printf("%.0f calls a second, a capture of %d: %.0f captured, %.0f ns each\n", c.Calls, rate, c.Taken,
+				c.Nanos)
+			show("the process", c.Process)
+			show("the caller", c.Caller)
+		}
 	}
 	return nil
 }

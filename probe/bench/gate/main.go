@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"syscall"
@@ -90,9 +91,15 @@ func main() {
 		os.Exit(2)
 	}
 	var out any
-	if os.Args[1] == "off" {
+	switch os.Args[1] {
+	case "off":
 		out = measureOff()
-	} else {
+	case "budget":
+		calls, _ := strconv.Atoi(os.Args[2])
+		rate, _ := strconv.Atoi(os.Args[3])
+		pairs, _ := strconv.Atoi(os.Args[4])
+		out = measureBudget(calls, rate, pairs)
+	default:
 		rounds, _ := strconv.Atoi(os.Args[2])
 		out = measureArmed(os.Args[1], rounds)
 	}
@@ -141,19 +148,74 @@ func median(v []float64) float64 {
 	return v[len(v)/2]
 }
 
-// serve runs a service that gets 200,000 calls a second in 200 bursts, for a second. It returns the
-// share of a core that the process used, and the seconds.
-func serve() (share, took float64) {
-	begin, used := time.Now(), rig.Processor(syscall.RUSAGE_SELF)
-	for range 200 {
-		for range 1000 {
+// rusageThread is RUSAGE_THREAD of Linux, which package syscall does not name.
+const rusageThread = 1
+
+// A second of service, in percent of a core.
+type second struct {
+	process, caller float64
+	took            float64 // seconds
+}
+
+// serve runs a service for a second that gets a number of calls in 200 bursts, or in fewer.
+func serve(calls int) second {
+	runtime.LockOSThread() // the caller is a thread of its own
+	defer runtime.UnlockOSThread()
+	bursts := min(calls, 200)
+	begin, process, caller := time.Now(), rig.Processor(syscall.RUSAGE_SELF), rig.Processor(rusageThread)
+	for range bursts {
+		for range calls / bursts {
 			Sink += gated(key, tags)
 		}
-		time.Sleep(5 * time.Millisecond)
+		time.Sleep(time.Second / time.Duration(bursts))
 	}
-	took = time.Since(begin).Seconds()
-	return 100 * (rig.Processor(syscall.RUSAGE_SELF) - used) / took, took
+	took := time.Since(begin).Seconds()
+	return second{100 * (rig.Processor(syscall.RUSAGE_SELF) - process) / took,
+		100 * (rig.Processor(rusageThread) - caller) / took, took}
 }
+
+// capture serves for a second under a capture, and returns what it counted.
+func capture(calls int, start wire.Start) (s second, counts *wire.Counts) {
+	start.Sites = []string{"*"}
+	r := rig.Do(wire.Request{Verb: wire.VerbStart, Start: &start})
+	s = serve(calls)
+	counts = rig.Do(wire.Request{Verb: wire.VerbBeat, Lease: r.Lease}).Status.Sites[0].Counts
+	rig.Do(wire.Request{Verb: wire.VerbPull})
+	rig.Do(wire.Request{Verb: wire.VerbStop})
+	return s, counts
+}
+
+// measureBudget compares seconds with and without a capture, ABBA, at a rate of calls. Rate 0
+// captures nothing in either: it shows the noise.
+func measureBudget(calls, rate, pairs int) any {
+	probe.AllowRaw()
+	serve(calls) // warm up
+	var process, caller []float64
+	nanos := []float64{0}
+	taken, took := 0.0, 0.0
+	for i := range pairs {
+		on, off := second{}, second{}
+		for j := range 2 {
+			switch {
+			case (i+j)%2 == 0:
+				off = serve(calls)
+			case rate == 0:
+				on = serve(calls)
+			default:
+				var counts *wire.Counts
+				on, counts = capture(calls, wire.Start{Rate: rate, Raw: true})
+				taken, nanos = taken+float64(counts.Recorded), append(nanos, counts.Nanos)
+			}
+		}
+		process, caller = append(process, on.process-off.process), append(caller, on.caller-off.caller)
+		took += on.took
+	}
+	return map[string]any{"Process": process, "Caller": caller, "Taken": taken / took, "Nanos": median(nanos),
+		"Calls": float64(calls*pairs) / took}
+}
+
+// many is the number of calls a second of measureArmed.
+const many = 200_000
 
 // measureArmed compares seconds with and without a capture of 1,000 calls a second, ABBA. Mode
 // nothing captures nothing in either: it shows the noise.
@@ -162,25 +224,21 @@ func measureArmed(mode string, rounds int) any {
 	var diffs []float64
 	taken := 0.0
 	for i := range rounds {
-		var on, off, took float64
+		var on, off second
 		if i%2 == 1 {
-			off, _ = serve()
+			off = serve(many)
 		}
 		if mode != "nothing" {
-			r := rig.Do(wire.Request{Verb: wire.VerbStart, Start: &wire.Start{Sites: []string{"*"}, Rate: 1000,
-				Raw: mode == "raw", Events: 2048}})
-			on, took = serve()
-			counts := rig.Do(wire.Request{Verb: wire.VerbBeat, Lease: r.Lease}).Status.Sites[0].Counts
-			taken += float64(counts.Recorded) / took
-			rig.Do(wire.Request{Verb: wire.VerbPull})
-			rig.Do(wire.Request{Verb: wire.VerbStop})
+			var counts *wire.Counts
+			on, counts = capture(many, wire.Start{Rate: 1000, Raw: mode == "raw", Events: 2048})
+			taken += float64(counts.Recorded) / on.took
 		} else {
-			on, _ = serve()
+			on = serve(many)
 		}
 		if i%2 == 0 {
-			off, _ = serve()
+			off = serve(many)
 		}
-		diffs = append(diffs, on-off)
+		diffs = append(diffs, on.process-off.process)
 	}
 	slices.Sort(diffs)
 	k := len(diffs) / 5 // the third from each end of 12 to 15 values

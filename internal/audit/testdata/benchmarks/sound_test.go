@@ -149,3 +149,10 @@ func BenchmarkResults(b *testing.B) {
 		results[i] = fib(i & 7)
 	}
 }
+
+// The compiler keeps values alive here too.
+func BenchmarkLoopCounts(b *testing.B) {
+	for i := 0; b.Loop(); i++ {
+		ones(uint64(i))
+	}
+}
