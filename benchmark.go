@@ -34,7 +34,7 @@ type ProductionBenchmark struct {
 	Distinct   int              `json:"distinct"` // inputs of the corpus
 	Inputs     int              `json:"inputs"`   // distinct ones in the benchmark
 	Rule       string           `json:"rule"`     // how the inputs stand for those of the corpus
-	State      string           `json:"state"`    // of caches: warm, near (inputs side by side) or cold
+	State      string           `json:"state"`    // of caches: warm, cold, or handed over, with how much other work
 	Groups     []BenchmarkGroup `json:"groups"`
 	Extremes   []string         `json:"extremes"`
 	Corpus     string           `json:"corpus,omitempty"` // file of the same inputs, for evolve and verify

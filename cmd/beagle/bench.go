@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -31,8 +32,9 @@ calls, however rare they are. A few extremes are timed on their own.
 
 With --profile it runs the benchmark under the profiler and compares where the time goes
 with production: by callee and by line, as 1 minus the total variation distance. While the
-two are less alike than --similar, it tries inputs that lie in memory and not in caches,
-and other shares of the groups. It says what cannot be made alike, and why.
+two are less alike than --similar, it tries calls whose input has just been read and other
+work between them, inputs that lie in memory and not in caches, and other shares of the
+groups. It says what cannot be made alike, and why.
 
 Examples:
   beagle bench --corpus calls.jsonl ./tags.Normalize
@@ -82,7 +84,8 @@ func (o *benchFlags) flags(f *flagSet) {
 		func(text string) error { o.profile = append(o.profile, text); return nil })
 	f.StringVar(&o.existing, "bench", "", "compare this `benchmark` of the package with --profile, and write none")
 	f.Float64Var(&o.similar, "similar", 98, "least similarity of the profiles, in percent")
-	f.StringVar(&o.state, "state", "auto", "state of the caches: warm, cold, or auto for the one that is more alike")
+	f.StringVar(&o.state, "state", "auto", "inputs before a call: warm, cold (in memory), handed "+
+		"(just read, as by a caller), or auto for the one that is more alike")
 	f.StringVar(&o.pgo, "pgo", "", "compile the benchmark with this profile `file`, as production is")
 	f.Float64Var(&o.seconds, "seconds", 10, "processor seconds for each profile of the benchmark")
 	f.IntVar(&o.live, "live", 30, "length of a live profile of production, in seconds")
@@ -103,8 +106,8 @@ func (o *benchFlags) check() error {
 			"name it as it is declared: BenchmarkNormalize")
 	case !(o.similar > 0 && o.similar <= 100):
 		return bad(fmt.Sprintf("--similar %g is not between 0 and 100 %%", o.similar), "98 is the default")
-	case o.state != "auto" && o.state != "warm" && o.state != "cold":
-		return bad(fmt.Sprintf("--state %q is not known", o.state), "give auto, warm or cold")
+	case !slices.Contains([]string{"auto", "warm", "cold", "handed"}, o.state):
+		return bad(fmt.Sprintf("--state %q is not known", o.state), "give auto, warm, cold or handed")
 	case !(o.seconds >= 0.1 && o.seconds <= 600):
 		return bad(fmt.Sprintf("--seconds %g is not between 0.1 and 600", o.seconds), "10 is the default")
 	case o.live < 1 || o.live > 3600:
@@ -163,7 +166,9 @@ func runBench(ctx context.Context, c *command, args []string, std stdio) (int, e
 			return exitNo, err
 		}
 	}
-	plan.Cold = plan.Cold || len(o.profile) == 0 && o.state == "cold"
+	if len(o.profile) == 0 {
+		plan.Cold, plan.Handed = o.state == "cold", o.state == "handed"
+	}
 	return o.deliver(plan, fit, out)
 }
 

@@ -2,8 +2,8 @@ package benchfile
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -308,56 +308,80 @@ func TestReweigh(t *testing.T) {
 	}
 }
 
-func TestSideBySide(t *testing.T) {
-	text := `{32, append(make([]byte, 0, 63437), "a \"make([]byte, 0, 5)\""...)}, {1, append(make([]byte, 0, 60), "b"...)},
-		{2, append(make([]byte, 0, 5000), "c\x00"...)}`
-	want := `{32, near(63437, "a \"make([]byte, 0, 5)\"")}, {1, append(make([]byte, 0, 60), "b"...)},
-		{2, near(5000, "c\x00")}`
-	if got, pieces, room := side(text); got != want || pieces != 2 || room != 22+2+63437 {
-		t.Errorf("%d pieces in %d bytes: %s", pieces, room, got)
-	}
-}
-
-// TestNear: inputs lie side by side, with their text and capacity. A benchmark of a function that
-// writes beyond its input fails, and is not taken.
-func TestNear(t *testing.T) {
-	calls := []string{`{"args": [{"$cap": 8192, "value": "one two three"}]}`,
-		`{"args": [{"$cap": 8000, "value": "four five"}]}`, `{"args": [{"$cap": 16, "value": "six"}]}`}
-	near := func(name string) (*source.Unit, string) {
+// TestHanded: each input is read before its call, and other work has as much code as asked for. The
+// file stands alone, and other work is not part of the comparison.
+func TestHanded(t *testing.T) {
+	for name, calls := range map[string][]string{
+		"Spaces":  {`{"args": [{"$cap": 8192, "value": "one two"}]}`, `{"args": [null]}`},
+		"Reverse": {`{"args": [[1, 2, 3]]}`},
+		"Box.Has": {`{"args": [{"names": ["a"], "open": true}, "b", ["c"]]}`},
+	} {
 		u, c := load(t, name, calls...)
+		if name == "Reverse" {
+			c.Facets.Mutates = []string{"list"}
+		}
 		p, err := Select(u, c, bounds)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !p.CanBeNear() {
-			t.Fatalf("%s: two slices of large capacity are not seen", name)
-		}
-		p.Near = true
-		text, err := p.File(Form{Apart: true})
+		p.Handed, p.Work = true, 6
+		text, err := p.File(Form{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return u, text
+		if n := strings.Count(text, "Piece[["); n != p.Work || !strings.Contains(text, "Read(c))") {
+			t.Errorf("%s: %d pieces of other work\n%s", name, n, text)
+		}
+		run(t, u, text)
 	}
-	u, text := near("Spaces")
-	run(t, u, text)
-	if strings.Count(text, "{1, near(") != 2 && strings.Count(text, "near(8") < 2 {
-		t.Errorf("%s", text)
-	}
-	u, text = near("Ended")
-	b, err := Build(t.Context(), u, filepath.Join(u.Target.PkgDir, "ended_replay_test.go"), text, "")
+}
+
+// TestHandedIsNotSeen: other work takes most of a benchmark's time, and none of the target's.
+func TestHandedIsNotSeen(t *testing.T) {
+	u, c := load(t, "Fold", mixed(50)...)
+	p, err := Select(u, c, bounds)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer b.Close()
-	var failed *beagle.UsageError
-	if _, err = b.Profile(t.Context(), "^BenchmarkEndedReplay$", 0.1); !errors.As(err, &failed) {
-		t.Errorf("a benchmark whose calls write into the next input: %v", err)
+	p.Handed, p.Work = true, maxWork
+	f := &Fitter{Production: &hotspots.Subtree{}, Needed: 0.98, Seconds: 0.5, Say: func(string) {}}
+	alone, err := f.attempt(t.Context(), *p, "")
+	if err != nil {
+		t.Fatal(err)
 	}
-	_, c := load(t, "Spaces", calls...)
-	c.Facets.Mutates = []string{"line"}
-	if p, err := Select(u, c, bounds); err == nil && p.CanBeNear() {
-		t.Error("inputs that a call changes lie side by side")
+	if share := alone.run.Subtree.Share; share > 0.9 {
+		t.Errorf("%.2f of the time is the target's", share)
+	}
+	for name := range alone.run.Subtree.Callees {
+		if strings.Contains(name, "Replay") {
+			t.Errorf("%s counts as a part of the target", name)
+		}
+	}
+}
+
+// TestHandsOver climbs to the amount of other work that is most alike: it stops where more makes it
+// less alike, and tries half a step to each side.
+func TestHandsOver(t *testing.T) {
+	for _, c := range []struct {
+		best int // pieces of other work
+		want []int
+	}{
+		{0, []int{0, 4}},
+		{4, []int{0, 4, 16, 2, 8}},
+		{10, []int{0, 4, 16, 64, 8, 32}},
+		{64, []int{0, 4, 16, 64, 32}},
+	} {
+		var tried []int
+		f := &Fitter{Needed: 0.98}
+		_, err := f.hand(Plan{}, func(p Plan, _ string) (*try, error) {
+			tried = append(tried, p.Work)
+			off := math.Abs(math.Log2(float64(p.Work+1) / float64(c.best+1)))
+			s := beagle.Similarity{Estimate: 0.9 - off/20, High: 0.9}
+			return &try{plan: p, fit: &beagle.BenchmarkFit{Callees: s, Lines: s, Needed: 0.98}}, nil
+		})
+		if err != nil || !slices.Equal(tried, c.want) {
+			t.Errorf("most alike with %d: tried %v, want %v %v", c.best, tried, c.want, err)
+		}
 	}
 }
 

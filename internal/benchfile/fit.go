@@ -2,7 +2,6 @@ package benchfile
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -58,8 +57,9 @@ type try struct {
 }
 
 // Fit profiles the plan's benchmark and compares it with production. While the two are clearly not
-// alike, it tries inputs that lie in memory and not in caches, and then other shares of the groups.
-// It keeps the first form that is alike enough, or the most alike one. The plan becomes that form.
+// alike, it tries calls that are handed over, then inputs that lie in memory and not in caches, and
+// then other shares of the groups. It keeps the first form that is alike enough, or the most alike
+// one. The plan becomes that form.
 func (f *Fitter) Fit(ctx context.Context, p *Plan) (*beagle.BenchmarkFit, error) {
 	var tries []*try
 	attempt := func(plan Plan, what string) (*try, error) {
@@ -69,29 +69,24 @@ func (f *Fitter) Fit(ctx context.Context, p *Plan) (*beagle.BenchmarkFit, error)
 		}
 		return t, err
 	}
-	p.Cold = f.State == "cold"
-	best, err := attempt(*p, "the recorded shares, "+state(p.Cold))
+	p.Cold, p.Handed = f.State == "cold", f.State == "handed"
+	best, err := attempt(*p, "the recorded shares")
 	if err != nil {
 		return nil, err
 	}
-	if unlike(best) && f.State == "auto" && p.CanBeNear() {
-		other := *p
-		other.Near = true
-		t, err := attempt(other, "the recorded shares, "+other.state())
-		var failed *beagle.UsageError
-		switch {
-		case errors.As(err, &failed): // a call writes beyond its input
-			f.Say("side by side: " + failed.What)
-		case err != nil:
+	if unlike(best) && f.State == "auto" {
+		handed, err := f.hand(*p, attempt)
+		if err != nil {
 			return nil, err
-		case better(t, best):
-			best = t
+		}
+		if better(handed, best) {
+			best = handed
 		}
 	}
-	if unlike(best) && f.State == "auto" && p.CanBeCold() && !best.plan.Near {
+	if unlike(best) && f.State == "auto" && p.CanBeCold() && !best.plan.Handed {
 		other := *p
 		other.Cold = true
-		t, err := attempt(other, "the recorded shares, "+state(true))
+		t, err := attempt(other, "the recorded shares")
 		if err != nil {
 			return nil, err
 		}
@@ -105,7 +100,7 @@ func (f *Fitter) Fit(ctx context.Context, p *Plan) (*beagle.BenchmarkFit, error)
 			return nil, err
 		}
 		if plan != nil {
-			t, err := attempt(*plan, "shares moved towards production's profile, "+plan.state())
+			t, err := attempt(*plan, "shares moved towards production's profile")
 			if err != nil {
 				return nil, err
 			}
@@ -118,11 +113,37 @@ func (f *Fitter) Fit(ctx context.Context, p *Plan) (*beagle.BenchmarkFit, error)
 	return f.conclude(tries, best), nil
 }
 
-func state(cold bool) string {
-	if cold {
-		return "cold"
+// hand returns the most alike form whose calls are handed over. It adds other work, four times as
+// much in each step, while that makes the form more alike, and then tries half a step to each side.
+func (f *Fitter) hand(p Plan, attempt func(Plan, string) (*try, error)) (*try, error) {
+	p.Handed = true
+	var best *try
+	gains := func(work int) (bool, error) {
+		p.Work = work
+		t, err := attempt(p, "the recorded shares")
+		if err != nil || best != nil && score(t) <= score(best) {
+			return false, err
+		}
+		best = t
+		return unlike(t), nil
 	}
-	return "warm"
+	const first, step = 4, 4
+	more, err := gains(0)
+	for work := first; more && err == nil && work <= maxWork; work *= step {
+		more, err = gains(work)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, work := range []int{best.plan.Work / 2, best.plan.Work * 2} {
+		if work == 0 || work > maxWork || !unlike(best) {
+			continue
+		}
+		if _, err := gains(work); err != nil {
+			return nil, err
+		}
+	}
+	return best, nil
 }
 
 // unlike reports whether the samples exclude that a form is as alike as needed. Otherwise the
@@ -139,6 +160,7 @@ func score(t *try) float64 { return min(t.fit.Callees.Estimate, t.fit.Lines.Esti
 
 // attempt builds and profiles one form.
 func (f *Fitter) attempt(ctx context.Context, plan Plan, what string) (*try, error) {
+	what += ", " + plan.state()
 	text, err := plan.File(Form{Apart: true})
 	if err != nil {
 		return nil, err
@@ -192,8 +214,8 @@ func (f *Fitter) reweigh(ctx context.Context, from *try) (*Plan, error) {
 			return nil, err
 		}
 		which = append(which, i)
-		costs = append(costs, run.Nanos)
-		start = append(start, g.Weight*run.Nanos)
+		costs = append(costs, run.call())
+		start = append(start, g.Weight*run.call())
 		shapes = append(shapes, jointShape(run.Subtree))
 	}
 	if len(which) < 2 {
@@ -246,15 +268,11 @@ func (f *Fitter) conclude(tries []*try, best *try) *beagle.BenchmarkFit {
 	out := best.fit
 	for _, t := range tries {
 		out.Tried = append(out.Tried, beagle.BenchmarkTry{
-			What: t.what, Callees: t.fit.Callees.Estimate, Lines: t.fit.Lines.Estimate, Nanos: t.run.Nanos,
+			What: t.what, Callees: t.fit.Callees.Estimate, Lines: t.fit.Lines.Estimate, Nanos: t.run.call(),
 			Moved: t.plan.moved, Accepted: t == best,
 		})
 	}
 	f.Explain(out, best.run.Subtree)
-	if best.plan.CanBeNear() && !best.plan.Near && !out.Reached {
-		out.Why = append(out.Why, "the place of data: inputs with a capacity far above their length have memory of "+
-			"their own here, and may lie side by side in production")
-	}
 	return out
 }
 
@@ -347,7 +365,7 @@ func reason(kind string, p beagle.SimilarPart) string {
 
 // Measure compares the plan's benchmark with production as it is.
 func (f *Fitter) Measure(ctx context.Context, p *Plan) (*beagle.BenchmarkFit, error) {
-	t, err := f.attempt(ctx, *p, "the recorded shares, "+state(p.Cold))
+	t, err := f.attempt(ctx, *p, "the recorded shares")
 	if err != nil {
 		return nil, err
 	}

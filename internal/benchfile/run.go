@@ -69,11 +69,14 @@ func (b *Bench) Close() { b.scratch.Remove() }
 
 // A Run holds the result of one benchmark.
 type Run struct {
-	Nanos   float64 // a call
+	Nanos   float64 // a round of the loop
 	Table   *hotspots.Table
 	Subtree *hotspots.Subtree
 	Part    *beagle.BenchmarkPart // nil when no loop is seen to call the target
 }
+
+// call returns the time of a call, without what the benchmark does between calls.
+func (r *Run) call() float64 { return r.Nanos * r.Subtree.Share }
 
 var nanosPerOp = regexp.MustCompile(`(?m)\s([0-9.]+) ns/op`)
 

@@ -29,7 +29,8 @@ type Plan struct {
 	Distinct int    // inputs of the corpus that can be written in Go
 	Rule     string // how the benchmark's distinct inputs stand for those of the corpus
 	Cold     bool   // each call finds its input in memory, and not in a cache
-	Near     bool   // slices of bytes of large capacity lie side by side, as pieces of one buffer do
+	Handed   bool   // the benchmark reads each input just before its call, as a caller does
+	Work     int    // pieces of other work between that and the call
 	Notes    []string
 	moved    float64 // by how much Fit changed the groups' weights
 }

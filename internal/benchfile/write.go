@@ -65,6 +65,9 @@ func (p *Plan) File(form Form) (string, error) {
 	var b strings.Builder
 	p.writeCallType(&b)
 	p.writeCalls(&b)
+	if p.Handed {
+		p.writeHanded(&b)
+	}
 	p.writeBenchmark(&b)
 	p.writeExtremes(&b)
 	if form.Apart {
@@ -97,10 +100,6 @@ func (p *Plan) writeCallType(b *strings.Builder) {
 		fmt.Fprintf(b, "\targ%d %s\n", i, strings.Replace(q.Type, "...", "[]", 1))
 	}
 	b.WriteString("}\n\n")
-	if p.Near {
-		fmt.Fprintf(b, "var (\n\t%[1]sBlock []byte // the inputs, side by side\n"+
-			"\t%[1]sText string // what it held first\n)\n\n", p.lower())
-	}
 }
 
 // writeCalls declares the function that makes the calls in a fixed, shuffled order.
@@ -110,17 +109,8 @@ func (p *Plan) writeCalls(b *strings.Builder) {
 	fmt.Fprintf(b, "func %sCalls() []*%sCall {\n", p.lower(), p.lower())
 	times := p.times()
 	setup, body := p.inputs(times)
-	if p.Near {
-		var room [2]int
-		setup, _, room[0] = side(setup)
-		body, _, room[1] = side(body)
-		p.writeNear(b, room[0]+room[1])
-	}
 	b.WriteString(setup)
 	fmt.Fprintf(b, "\tall := []%sCall{\n%s\t}\n\tvar calls []*%sCall\n", p.lower(), body, p.lower())
-	if p.Near {
-		fmt.Fprintf(b, "\t%[1]sText = string(%[1]sBlock)\n", p.lower())
-	}
 	b.WriteString("\tfor i := range all {\n\t\tfor n := 0; n < all[i].times; n++ {\n" +
 		"\t\t\tcalls = append(calls, &all[i])\n\t\t}\n\t}\n")
 	if p.Cold {
@@ -233,13 +223,9 @@ func (p *Plan) writeBenchmark(b *strings.Builder) {
 	comment(b, fmt.Sprintf("Benchmark%sReplay calls %s as it was recorded: %s distinct inputs of %s recorded calls%s. "+
 		"beagle bench wrote it. It needs the standard library alone: keep it, change it.%s", p.name(), t.Name,
 		beagle.Thousands(p.Inputs()), beagle.Thousands(int(p.Corpus.Calls)), p.origins(), p.noted()))
-	kept := ""
-	if p.Near {
-		kept = p.keptNear()
-	}
 	fmt.Fprintf(b, "func Benchmark%sReplay(b *testing.B) {\n\tcalls := %sCalls()\n%s\ti := 0\n\tfor b.Loop() {\n"+
-		"\t\tc := calls[i]\n%s\t\tif i++; i == len(calls) {\n\t\t\ti = 0\n\t\t}\n\t}\n%s}\n\n", p.name(), p.lower(),
-		p.buffers("calls[0]"), p.call(), kept)
+		"\t\tc := calls[i]\n%s%s\t\tif i++; i == len(calls) {\n\t\t\ti = 0\n\t\t}\n\t}\n}\n\n", p.name(), p.lower(),
+		p.buffers("calls[0]"), p.before(), p.call())
 }
 
 // noted lists the notes that a reader of the file needs.
@@ -333,9 +319,9 @@ func (p *Plan) writeApart(b *strings.Builder) {
 		one.Groups[0].Weight = 1
 		setup, body := one.inputs(one.times())
 		fmt.Fprintf(b, "\tb.Run(\"g%d\", func(b *testing.B) {\n%s\t\tall := []%sCall{\n%s\t\t}\n%s\t\ti := 0\n"+
-			"\t\tfor b.Loop() {\n\t\t\tc := &all[i]\n%s\t\t\tif i++; i == len(all) {\n\t\t\t\ti = 0\n\t\t\t}\n\t\t}\n"+
-			"\t})\n",
-			i, setup, p.lower(), body, p.buffers("all[0]"), p.call())
+			"\t\tfor b.Loop() {\n\t\t\tc := &all[i]\n%s%s"+
+			"\t\t\tif i++; i == len(all) {\n\t\t\t\ti = 0\n\t\t\t}\n\t\t}\n\t})\n",
+			i, setup, p.lower(), body, p.buffers("all[0]"), p.before(), p.call())
 	}
 	b.WriteString("}\n")
 }
