@@ -1,10 +1,7 @@
 package bench
 
 import (
-	"debug/elf"
 	"debug/gosym"
-	"debug/macho"
-	"errors"
 	"fmt"
 	"strings"
 )
@@ -47,30 +44,4 @@ func entries(program, pkgPath, target string) (map[int]int, error) {
 		}
 	}
 	return own, nil
-}
-
-// functionTable reads the pc-line table and the address of the code.
-func functionTable(program string) (table []byte, text uint64, err error) {
-	if f, err := elf.Open(program); err == nil {
-		defer f.Close()
-		code := f.Section(".text")
-		for _, name := range []string{".gopclntab", ".data.rel.ro.gopclntab", ".data.rel.ro"} {
-			if s := f.Section(name); s != nil && code != nil {
-				table, err := s.Data()
-				return table, code.Addr, err
-			}
-		}
-		return nil, 0, errors.New("it has no .gopclntab section")
-	}
-	f, err := macho.Open(program)
-	if err != nil {
-		return nil, 0, errors.New("it is neither an ELF nor a Mach-O file")
-	}
-	defer f.Close()
-	s, code := f.Section("__gopclntab"), f.Section("__text")
-	if s == nil || code == nil {
-		return nil, 0, errors.New("it has no __gopclntab section")
-	}
-	table, err = s.Data()
-	return table, code.Addr, err
 }

@@ -1,7 +1,10 @@
 package bench
 
 import (
+	"bytes"
+	"compress/gzip"
 	"fmt"
+	"io"
 	"regexp"
 	"strings"
 
@@ -68,7 +71,7 @@ func readProfile(data []byte, variant int) (*Profile, error) {
 // sample counts for the innermost line of the scope on its stack. place gives the line of the
 // source that a frame stands for, and 0 for none.
 func profileBy(data []byte, place func(profile.Line) int) (*Profile, error) {
-	p, err := profile.ParseData(data)
+	p, err := parseProfile(data)
 	if err != nil {
 		return nil, fmt.Errorf("the harness's CPU profile: %w", err)
 	}
@@ -91,6 +94,24 @@ func profileBy(data []byte, place func(profile.Line) int) (*Profile, error) {
 		}
 	}
 	return out, nil
+}
+
+// parseProfile reads a profile as runtime/pprof writes it. [profile.ParseData] knows the text forms
+// of older profilers too, which would be in Beagle's binary without need.
+func parseProfile(data []byte) (*profile.Profile, error) {
+	packed, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	raw, err := io.ReadAll(packed)
+	if err != nil {
+		return nil, err
+	}
+	p, err := profile.ParseUncompressed(raw)
+	if err != nil {
+		return nil, err
+	}
+	return p, p.CheckValid()
 }
 
 // innermost returns the line of the source for the first frame, from the leaf, that has one, the

@@ -13,7 +13,7 @@ import (
 func TestOrder(t *testing.T) {
 	type element struct{ key, place int }
 	for range 200 {
-		list := make([]element, rand.IntN(60))
+		list := make([]element, rand.IntN(2*few))
 		floats := make([]float64, len(list))
 		counts := map[int]bool{}
 		for i := range list {

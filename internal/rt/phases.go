@@ -14,15 +14,11 @@ func (x *exhauster) grow(n int64, yield func() bool) bool {
 		return true
 	}
 	ok := yield()
-	if !ok && (x.check.took > slowCase || x.phase == phaseBounds) {
+	if !ok && (x.check.took > slowCase || phaseNames[x.phase] == "bounds") {
 		x.cap = n // too slow, or no time to find out
 	}
 	return ok
 }
-
-// phaseBounds is the place of "bounds" in phases. It cannot be looked up there: phases holds what
-// asks for it.
-const phaseBounds = 2
 
 // numbers counts every integer field up from 0: 300 values, or all of a small
 // type.

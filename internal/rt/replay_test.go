@@ -545,3 +545,14 @@ func TestCaseNumbers(t *testing.T) {
 		t.Logf("%v: %d phases, %d cases", budget, len(last), len(made))
 	}
 }
+
+// TestPhaseNames: the names are those of the phases.
+func TestPhaseNames(t *testing.T) {
+	var names []string
+	for _, p := range phases {
+		names = append(names, p.name)
+	}
+	if !slices.Equal(names, phaseNames) {
+		t.Errorf("the phases are called\n%q, and phaseNames has\n%q", names, phaseNames)
+	}
+}
