@@ -45,7 +45,8 @@ func (w *splicer) edits() ([]mutate.Edit, error) {
 		return []mutate.Edit{p.Replace(w.stmt, "{\n"+bind+w.results()+body+"\n}")}, nil
 	}
 	// A return in the middle has to jump to the end. Where it ends an if, what follows is the other
-	// arm. Otherwise the body becomes the only arm of a switch with a label, which a break can leave.
+	// arm. Otherwise the body becomes the only arm of a switch with a label, which a break can
+	// leave.
 	if returns := w.returns(); len(returns) > 1 || len(returns) == 1 && !w.endsIn(returns[0]) {
 		if w.early = w.earlyReturns(); w.early == nil {
 			w.label = p.Fresh("inlined", "spliced")

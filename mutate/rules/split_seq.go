@@ -28,8 +28,9 @@ var splitSeq = example.Rule{
 	Gain:   1.4,
 	Source: splitSeqSource,
 	Pairs: []example.Pair{
-		{Before: throughParts, After: throughSeq, Choice: "seq", Also: []example.Way{{Choice: "cut", After: throughCuts},
-			{Choice: "index", After: throughBytes}}, When: cutsAtByte, Go: 24},
+		{Before: throughParts, After: throughSeq, Choice: "seq", Also: []example.Way{
+			{Choice: "cut", After: throughCuts}, {Choice: "index", After: throughBytes},
+		}, When: cutsAtByte, Go: 24},
 		{Before: throughParts, After: throughSeq, Choice: "seq",
 			Also: []example.Way{{Choice: "cut", After: throughCuts}}, When: notEmpty, Go: 24},
 		{Before: throughParts, After: throughCuts, Choice: "cut", When: notEmpty, Go: 18},
