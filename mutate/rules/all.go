@@ -127,6 +127,7 @@ var ownRules = []*mutate.Mutator{
 	staticLiteral,
 	staticError,
 	pointerParam,
+	storeFields,
 	stackResult,
 	needlessCopy,
 	callerAlloc,
