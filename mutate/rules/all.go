@@ -127,7 +127,6 @@ var ownRules = []*mutate.Mutator{
 	staticLiteral,
 	staticError,
 	pointerParam,
-	storeFields,
 	stackResult,
 	needlessCopy,
 	callerAlloc,

@@ -12,7 +12,7 @@ import (
 )
 
 // groups holds the catalogue's letters and the number of entries for each.
-var groups = map[string]int{"B": 13, "L": 12, "C": 12, "S": 13, "A": 13, "M": 6, "O": 5, "H": 4, "R": 4, "K": 4, "N": 4,
+var groups = map[string]int{"B": 13, "L": 12, "C": 12, "S": 13, "A": 12, "M": 6, "O": 5, "H": 4, "R": 4, "K": 4, "N": 4,
 	"D": 5, "X": 2, "V": 2}
 
 // cataloguePage is the page that lists the entries.

@@ -98,8 +98,6 @@ var rare = map[string]string{
 		"than libraries do.",
 	"append-to-index": "Append's test for room is most of a short loop, and other rules leave " +
 		"loops that have room.",
-	"store-fields": "Readers, parsers and samples are reset for each message, and the copy cannot be seen in the " +
-		"source. It was counted in 3 of the modules only.",
 	"one-backing": "It saves all but one of a table's allocations, and its size cannot be seen " +
 		"in a diff otherwise.",
 	"deep-equal": "Reflection is slower by far than a comparison of what the compiler knows; most of its uses are in " +
