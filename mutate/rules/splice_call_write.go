@@ -27,7 +27,8 @@ type splicer struct {
 	subst  map[*types.Var]string // parameters that stand for what the caller names
 	fields map[*types.Var]string // parameters that point to what the caller names
 	names  []string              // of the variables that take the results; nil where the caller returns them
-	label  string                // "" where the end of the statements is the only return
+	label  string                // "" where nothing has to jump to the end
+	early  []*ast.IfStmt         // end in a return; what follows becomes their else
 }
 
 // edits writes the body of the callee in place of the call. Parameters become variables, and a
@@ -43,10 +44,13 @@ func (w *splicer) edits() ([]mutate.Edit, error) {
 		body := w.body(func(values string) string { return "return " + values })
 		return []mutate.Edit{p.Replace(w.stmt, "{\n"+bind+w.results()+body+"\n}")}, nil
 	}
-	// A return in the middle has to jump to the end. The body becomes the only arm of a switch with
-	// a label, which a break can leave.
+	// A return in the middle has to jump to the end. Where it ends an if, what follows is the other
+	// arm. Otherwise the body becomes the only arm of a switch with a label, which a break can
+	// leave.
 	if returns := w.returns(); len(returns) > 1 || len(returns) == 1 && !w.endsIn(returns[0]) {
-		w.label = p.Fresh("inlined", "spliced")
+		if w.early = w.earlyReturns(); w.early == nil {
+			w.label = p.Fresh("inlined", "spliced")
+		}
 	}
 	// The results go into variables of the statement, or into new ones.
 	names, declared, after := w.targets()
@@ -135,6 +139,24 @@ func (w *splicer) endsIn(ret *ast.ReturnStmt) bool {
 	return w.fn.Body.List[len(w.fn.Body.List)-1] == ast.Stmt(ret)
 }
 
+// earlyReturns are the ifs of the helper's own list that end in a return, if all returns but the
+// last statement do, else nil.
+func (w *splicer) earlyReturns() (ifs []*ast.IfStmt) {
+	returns := w.returns()
+	if w.sig.Results().Len() == 0 || !w.endsIn(returns[len(returns)-1]) {
+		return nil
+	}
+	for _, s := range w.fn.Body.List {
+		if branch, ok := s.(*ast.IfStmt); ok && branch.Else == nil && facts.EndsIn(branch.Body.List, token.RETURN) {
+			ifs = append(ifs, branch)
+		}
+	}
+	if len(ifs) != len(returns)-1 {
+		return nil // some return stands deeper
+	}
+	return ifs
+}
+
 // results declares the helper's named results.
 func (w *splicer) results() string {
 	text := ""
@@ -218,7 +240,11 @@ func (w *splicer) body(leave func(values string) string) string {
 		}
 		edits = append(edits, textEdit{ret.Pos(), ret.End(), text})
 	}
-	return strings.TrimSpace(w.edited(w.fn.Body.Lbrace+1, w.fn.Body.Rbrace, w.fn.Body, edits))
+	for _, branch := range w.early {
+		edits = append(edits, textEdit{branch.End(), branch.End(), " else {"})
+	}
+	return strings.TrimSpace(w.edited(w.fn.Body.Lbrace+1, w.fn.Body.Rbrace, w.fn.Body, edits)) +
+		strings.Repeat("\n}", len(w.early))
 }
 
 // text is an expression of the helper as the caller writes it.

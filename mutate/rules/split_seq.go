@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"bytes"
 	_ "embed"
 	"go/ast"
 	"go/types"
@@ -16,20 +17,28 @@ import (
 var splitSeqSource string
 
 // splitSeq (catalogue S5) matches a loop over the parts that strings.Split or Fields returns. It
-// ranges over SplitSeq or FieldsSeq, or writes a loop with Cut.
+// ranges over SplitSeq or FieldsSeq, or writes a loop with Cut or, for one byte, IndexByte. It
+// writes that loop for bytes.SplitSeq, too.
 var splitSeq = example.Rule{
 	Name: "split-seq",
 	Doc: "Take a string apart while going through it, without the slice of all parts. Legal because strings never " +
-		"change, so that parts cut later are the same parts; the separator of the loop form is a non-empty constant.",
+		"change, so that parts cut later are the same parts; the separator of the loop form is a non-empty constant. " +
+		"Of bytes only the iterator is written out, which looks for each end when the loop does.",
 	Class:  beagle.E0,
 	Gain:   1.4,
 	Source: splitSeqSource,
 	Pairs: []example.Pair{
+		{Before: throughParts, After: throughSeq, Choice: "seq", Also: []example.Way{
+			{Choice: "cut", After: throughCuts}, {Choice: "index", After: throughBytes},
+		}, When: cutsAtByte, Go: 24},
 		{Before: throughParts, After: throughSeq, Choice: "seq",
 			Also: []example.Way{{Choice: "cut", After: throughCuts}}, When: notEmpty, Go: 24},
 		{Before: throughParts, After: throughCuts, Choice: "cut", When: notEmpty, Go: 18},
 		{Before: throughParts, After: throughSeq, Choice: "seq", Go: 24},
+		{Before: throughSeq, After: throughCuts, Choice: "cut",
+			Also: []example.Way{{Choice: "index", After: throughBytes}}, When: cutsAtByte},
 		{Before: throughSeq, After: throughCuts, Choice: "cut", When: notEmpty},
+		{Before: throughSeqOfBytes, After: throughBytesOfBytes, Choice: "index", When: cutsAtByte},
 		{Before: throughPartsAfter, After: throughSeqAfter, Choice: "seq", Go: 24},
 		{Before: throughFields, After: throughFieldsSeq, Choice: "seq", Go: 24},
 		{Before: throughFieldsFunc, After: throughFieldsFuncSeq, Choice: "seq", Go: 24, Guard: asksOnly},
@@ -37,7 +46,8 @@ var splitSeq = example.Rule{
 	Label: func(m *example.Match) string { return "loop over " + m.Pass.Text(m.Source()) },
 }.Mutator()
 
-func notEmpty(sep string) bool { return sep != "" }
+func notEmpty(sep string) bool   { return sep != "" }
+func cutsAtByte(sep string) bool { return len(sep) == 1 }
 
 func throughParts(s, sep string, body func(string)) {
 	for _, part := range strings.Split(s, sep) {
@@ -55,6 +65,37 @@ func throughCuts(s, sep string, body func(string)) {
 	for rest, more := s, true; more; {
 		var part string
 		part, rest, more = strings.Cut(rest, sep)
+		body(part)
+	}
+}
+
+func throughBytes(s, sep string, body func(string)) {
+	for rest, more := s, true; more; {
+		part := rest
+		if i := strings.IndexByte(rest, sep[0]); i >= 0 {
+			part, rest = rest[:i], rest[i+1:]
+		} else {
+			more = false
+		}
+		body(part)
+	}
+}
+
+func throughSeqOfBytes(s []byte, sep string, body func([]byte)) {
+	for part := range bytes.SplitSeq(s, []byte(sep)) {
+		body(part)
+	}
+}
+
+// throughBytesOfBytes leaves no part room to grow into the next one, as the iterator does.
+func throughBytesOfBytes(s []byte, sep string, body func([]byte)) {
+	for rest, more := s, true; more; {
+		part := rest[:len(rest):len(rest)]
+		if i := bytes.IndexByte(rest, sep[0]); i >= 0 {
+			part, rest = rest[:i:i], rest[i+1:]
+		} else {
+			more = false
+		}
 		body(part)
 	}
 }

@@ -12,12 +12,13 @@ import (
 )
 
 // unswitch (catalogue L7) matches a loop with an if whose condition never changes in it. It tests
-// the condition once and writes a loop for each branch.
+// the condition once and writes a loop for each branch. It does the same where the if compares the
+// index with a bound: where all indexes are below it, the loop has one branch only.
 var unswitch = &mutate.Mutator{
 	Name: "unswitch",
 	Doc: "Ask a question that has the same answer in every iteration once, in front of two loops. The compiler does " +
 		"not unswitch loops. Legal because the condition has no effects, cannot panic, and nothing in the loop " +
-		"changes it.",
+		"changes it. Whether the index is below a bound has one answer where the loop's own bound is no greater.",
 	Example: mutate.Shows(`for _, c := range b {
 	if upper {
 		c -= 32
@@ -52,24 +53,39 @@ func findUnswitch(p *mutate.Pass) []mutate.Site {
 		if _, ok := p.Parent(s).(*ast.LabeledStmt); ok {
 			continue
 		}
-		for _, st := range body.List {
-			branch, ok := st.(*ast.IfStmt)
-			// The condition must be the same in all iterations.
-			if !ok || branch.Init != nil || !facts.Stable(p, branch.Cond, s) ||
-				p.Info.Types[branch.Cond].Value != nil ||
-				!usedInBoth(p, s, branch) {
+		for _, branch := range branchesIn(body) {
+			if branch.Init != nil || p.Info.Types[branch.Cond].Value != nil || !usedInBoth(p, s, branch) {
 				continue
 			}
-			sites = append(sites, site(branch, "invariant if "+p.Text(branch.Cond), unswitchEdit(p, s, branch)))
+			// The condition must be the same in all iterations, at least where another one holds.
+			if facts.Stable(p, branch.Cond, s) {
+				sites = append(sites, site(branch, "invariant if "+p.Text(branch.Cond), unswitchEdit(p, s, branch)))
+			} else if all, ok := alwaysBelow(p, s, branch.Cond); ok {
+				sites = append(sites, site(branch, "if "+p.Text(branch.Cond), boundEdit(p, s, branch, all)))
+			}
 		}
 	}
 	return sites
 }
 
+// branchesIn returns the ifs that run in every turn: those of a loop's body, and of blocks in it.
+func branchesIn(body *ast.BlockStmt) (branches []*ast.IfStmt) {
+	for _, s := range body.List {
+		switch s := s.(type) {
+		case *ast.IfStmt:
+			branches = append(branches, s)
+		case *ast.BlockStmt:
+			branches = append(branches, branchesIn(s)...)
+		}
+	}
+	return branches
+}
+
 // onlyBranch reports whether the loop holds only the branch, so that it need not run if the
 // condition is false.
 func onlyBranch(p *mutate.Pass, loop ast.Stmt, branch *ast.IfStmt) bool {
-	return len(loopBody(loop).List) == 1 && branch.Else == nil && finiteHead(p, loop)
+	list := loopBody(loop).List
+	return len(list) == 1 && list[0] == ast.Stmt(branch) && branch.Else == nil && finiteHead(p, loop)
 }
 
 // usedInBoth reports whether both copies use every variable that the loop declares outside the
@@ -112,6 +128,62 @@ func unswitchEdit(p *mutate.Pass, loop ast.Stmt, branch *ast.IfStmt) mutate.Edit
 	}
 	return p.Replace(loop, "if "+p.Text(branch.Cond)+" {\n"+with(armText(p, branch.Body))+"\n} else {\n"+
 		trimBlankLines(with(otherwise))+"\n}")
+}
+
+// alwaysBelow recognises a condition by which the index of a loop is below a bound that stays the
+// same. It returns the condition by which all indexes are.
+func alwaysBelow(p *mutate.Pass, loop ast.Stmt, cond ast.Expr) (all string, ok bool) {
+	c, ok := ast.Unparen(cond).(*ast.BinaryExpr)
+	if !ok || c.Op != token.LSS && c.Op != token.GTR {
+		return "", false
+	}
+	index, bound := p.Var(c.X), c.Y
+	if c.Op == token.GTR {
+		index, bound = p.Var(c.Y), c.X
+	}
+	for range mutate.Nodes[*ast.LabeledStmt](p, loop) {
+		return "", false // a label may stand only once
+	}
+	limit, ok := limitOf(p, loop, index)
+	return limit + " <= " + p.Text(bound), ok && facts.Stable(p, bound, loop)
+}
+
+// limitOf writes what all values of a variable are below that counts the turns of a loop.
+func limitOf(p *mutate.Pass, loop ast.Stmt, index *types.Var) (limit string, ok bool) {
+	if index == nil {
+		return "", false
+	}
+	switch s := loop.(type) {
+	case *ast.RangeStmt:
+		id, isName := s.Key.(*ast.Ident)
+		if !isName || s.Tok != token.DEFINE || p.Info.Defs[id] != types.Object(index) || p.Var(s.X) == nil ||
+			p.Assigned(index, s.Body) {
+			return "", false
+		}
+		switch t := p.Info.TypeOf(s.X).Underlying().(type) {
+		case *types.Slice:
+			return "len(" + p.Text(s.X) + ")", true
+		case *types.Basic:
+			if t.Info()&types.IsString != 0 {
+				return "len(" + p.Text(s.X) + ")", true
+			}
+			return p.Text(s.X), types.Identical(p.Info.TypeOf(s.X), index.Type())
+		}
+	case *ast.ForStmt:
+		l, counted := p.Counted(s)
+		if !counted || l.Index != index || l.Skips || !facts.Stable(p, l.Bound, s) {
+			return "", false
+		}
+		return p.Text(l.Bound), ast.Unparen(s.Cond).(*ast.BinaryExpr).Op == token.LSS
+	}
+	return "", false
+}
+
+// boundEdit writes the loop with the branch alone for the case that its condition always holds, and
+// the loop as it was for others.
+func boundEdit(p *mutate.Pass, loop ast.Stmt, branch *ast.IfStmt, all string) mutate.Edit {
+	return p.Replace(loop, "if "+all+" {\n"+p.Between(loop.Pos(), branch.Pos())+armText(p, branch.Body)+
+		p.Between(branch.End(), loop.End())+"\n} else {\n"+p.Text(loop)+"\n}")
 }
 
 // armText returns an arm's statements, in braces if they declare something.
