@@ -19,8 +19,8 @@ func TestNameTaken(t *testing.T) {
 			`sum = stdcrc32.Update(sum, stdcrc32.IEEETable, b) + f("crc32.Update", x.crc32.Y)`},
 		{"variable with fields", "var crc32 struct{ Update func() }", ""},
 	} {
-		src := "package p\n\nfunc f(sum uint32, b []byte) uint32 {\n\tfor range b {\n\t\tsum++\n\t}\n\treturn sum\n}\n\n" +
-			c.declared + "\n"
+		src := "package p\n\nfunc f(sum uint32, b []byte) uint32 {\n\tfor range b {\n\t\tsum++\n\t}\n" +
+			"\treturn sum\n}\n\n" + c.declared + "\n"
 		fset := token.NewFileSet()
 		file, err := parser.ParseFile(fset, "p.go", src, parser.ParseComments)
 		if err != nil {
