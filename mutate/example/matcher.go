@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/facts"
@@ -70,7 +71,7 @@ func (p *compiledPair) searchExprs(pass *mutate.Pass, fn *ast.FuncDecl, found fu
 		if isName(e) || !pass.Info.Types[e].IsValue() && !isCall(e) {
 			continue
 		}
-		if m.expr(p.before.expr, e) && m.yields(e) && !pass.Changes(e) {
+		if m.expr(p.before.expr, e) && m.yields(e) && !pass.Changes(e) && (!isStatement(pass, e) || p.staysCall()) {
 			m.tail, m.Node = e, e
 			found(m.Match)
 			// A match keeps its Match; the next one gets a new one.
@@ -78,6 +79,28 @@ func (p *compiledPair) searchExprs(pass *mutate.Pass, fn *ast.FuncDecl, found fu
 		}
 		m.undo(0)
 	}
+}
+
+// isStatement reports whether a call stands as a statement, where only a call may stand.
+func isStatement(pass *mutate.Pass, e ast.Expr) bool {
+	up := pass.Parent(e)
+	for paren, ok := up.(*ast.ParenExpr); ok; paren, ok = up.(*ast.ParenExpr) {
+		up = pass.Parent(paren)
+	}
+	switch up.(type) {
+	case *ast.ExprStmt, *ast.GoStmt, *ast.DeferStmt:
+		return true
+	}
+	return false
+}
+
+// staysCall reports whether each After is a call of a function that may stand as a statement.
+func (p *compiledPair) staysCall() bool {
+	return !slices.ContainsFunc(p.ways, func(way *side) bool {
+		call, ok := way.expr.(*ast.CallExpr)
+		return !ok || way.codeOf(call) != nil || way.rule.info.Types[call.Fun].IsType() ||
+			way.rule.info.Types[call.Fun].IsBuiltin()
+	})
 }
 
 func isCall(e ast.Expr) bool {

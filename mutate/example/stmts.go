@@ -112,8 +112,8 @@ func (m *matcher) stmt(pat, s ast.Stmt) bool {
 	// Each kind is matched with its own kind, apart from assignments and loops, which have several.
 	switch pat := pat.(type) {
 	case *ast.ExprStmt:
-		e, ok := s.(*ast.ExprStmt)
-		return ok && m.expr(pat.X, e.X)
+		call := facts.Dropped(s)
+		return call != nil && m.expr(pat.X, call)
 	case *ast.AssignStmt, *ast.IncDecStmt, *ast.DeclStmt:
 		return m.assignment(pat, s)
 	case *ast.IfStmt:

@@ -89,6 +89,23 @@ func Declarations(p *mutate.Pass, s ast.Stmt) []Declaration {
 	return Grouped(p, s)
 }
 
+// Dropped returns the call whose results a statement drops: the statement is the call, or gives the
+// results to blank variables only. It returns nil for other statements.
+func Dropped(s ast.Stmt) *ast.CallExpr {
+	var e ast.Expr
+	switch s := s.(type) {
+	case *ast.ExprStmt:
+		e = s.X
+	case *ast.AssignStmt:
+		kept := func(l ast.Expr) bool { id, ok := l.(*ast.Ident); return !ok || id.Name != "_" }
+		if len(s.Rhs) == 1 && !slices.ContainsFunc(s.Lhs, kept) {
+			e = s.Rhs[0]
+		}
+	}
+	call, _ := ast.Unparen(e).(*ast.CallExpr)
+	return call
+}
+
 // Declared holds the declarations of all variables that a statement in a list declares alone.
 var Declared = &Fact[map[*types.Var]Declaration]{
 	Name: "declared",

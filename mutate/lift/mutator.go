@@ -3,6 +3,8 @@ package lift
 import (
 	"errors"
 	"go/ast"
+	"go/scanner"
+	"go/token"
 	gotypes "go/types"
 	"strings"
 
@@ -124,20 +126,69 @@ func (f *Match) isRegion(r *Region) bool {
 	return r.String() == f.Region
 }
 
-var errImport = errors.New("the file gives the name of a package to something else")
+var errImport = errors.New("the file gives the name of a package to something with fields or methods")
 
 // rewrite puts the found code in the place of the old, with its imports.
 func rewrite(p *mutate.Pass, s mutate.Site, v mutate.Param) ([]mutate.Edit, error) {
-	at := s.Data.(*place)
-	edits := []mutate.Edit{p.Span(at.from.Pos(), at.to.End(), v.Value.(string))}
+	at, text := s.Data.(*place), v.Value.(string)
+	var edits []mutate.Edit
 	for _, path := range at.f.Imports {
 		name, more := p.Import(path)
-		// The code spells the package's own name. Where the file calls it otherwise, the match is
-		// given up.
-		if !strings.HasSuffix("/"+path, "/"+name) {
-			return nil, errImport
+		// The code spells the package's own name, which the file may give to something else.
+		own := path[strings.LastIndexByte(path, '/')+1:]
+		if name != own {
+			if selects(p, at.from, own) {
+				return nil, errImport
+			}
+			text = requalified(text, own, name)
 		}
 		edits = append(edits, more...)
 	}
-	return edits, nil
+	return append(edits, p.Span(at.from.Pos(), at.to.End(), text)), nil
+}
+
+// selects reports whether a name before a dot may mean something else at a place than the package
+// of that name: another package, or a variable with fields or methods.
+func selects(p *mutate.Pass, at ast.Node, name string) bool {
+	scope := p.Pkg.Scope().Innermost(at.Pos())
+	if scope == nil {
+		return true
+	}
+	_, obj := scope.LookupParent(name, at.Pos())
+	v, ok := obj.(*gotypes.Var)
+	if !ok {
+		_, pkg := obj.(*gotypes.PkgName)
+		return pkg
+	}
+	t := v.Type()
+	if to, ok := t.Underlying().(*gotypes.Pointer); ok {
+		t = to.Elem()
+	}
+	_, fields := t.Underlying().(*gotypes.Struct)
+	return fields || gotypes.NewMethodSet(v.Type()).Len() > 0
+}
+
+// requalified writes another name where a text names a package's functions.
+func requalified(text, old, name string) string {
+	var s scanner.Scanner
+	file := token.NewFileSet().AddFile("", -1, len(text))
+	s.Init(file, []byte(text), nil, 0)
+	var edits []syntax.Edit
+	// A name with a dot behind it and none in front is a package's, or a variable's.
+	var last token.Token
+	at := -1
+	for {
+		pos, tok, lit := s.Scan()
+		if tok == token.EOF {
+			return syntax.Apply(text, edits)
+		}
+		if tok == token.PERIOD && at >= 0 {
+			edits = append(edits, syntax.Edit{Start: at, End: at + len(old), New: name})
+		}
+		at = -1
+		if tok == token.IDENT && lit == old && last != token.PERIOD {
+			at = file.Offset(pos)
+		}
+		last = tok
+	}
 }

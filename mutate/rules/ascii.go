@@ -131,7 +131,10 @@ func asByte(p *mutate.Pass, in *types.Var, n ast.Node) (string, bool) {
 			return "len(" + in.Name() + ")", true
 		}
 	case *ast.AssignStmt:
-		return decodeAsByte(p, in, n)
+		if text, ok := decodeAsByte(p, in, n); ok {
+			return text, true
+		}
+		return writeAsByte(p, in, n)
 	case *ast.ExprStmt:
 		return writeAsByte(p, in, n)
 	}
@@ -206,12 +209,16 @@ func inBounds(p *mutate.Pass, in *types.Var, s ast.Stmt, index ast.Expr) bool {
 	return false
 }
 
-// writeAsByte recognises out.WriteRune(r) for an ASCII r.
-func writeAsByte(p *mutate.Pass, in *types.Var, s *ast.ExprStmt) (string, bool) {
+// writeAsByte recognises out.WriteRune(r) for an ASCII r, of which nobody reads the results.
+func writeAsByte(p *mutate.Pass, in *types.Var, s ast.Stmt) (string, bool) {
+	write := facts.Dropped(s)
+	if write == nil {
+		return "", false
+	}
 	// Both types have the same methods.
 	for _, pkg := range []string{"strings.Builder", "bytes.Buffer"} {
 		path, typ, _ := strings.Cut(pkg, ".")
-		call, ok := p.IsCall(s.X, path, typ+".WriteRune")
+		call, ok := p.IsCall(write, path, typ+".WriteRune")
 		if !ok || !isASCIIRune(p, in, call.Args[0]) {
 			continue
 		}

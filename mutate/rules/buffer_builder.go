@@ -34,11 +34,7 @@ return b.String()`),
 // findBufferBuilder looks for buffers that are only written, and read as a text in the end.
 func findBufferBuilder(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for list, i := range statements(p) {
-		d, ok := facts.Declares(p, list[i])
-		if !ok {
-			continue
-		}
+	for d := range declarations(p) {
 		node, text, ok := emptyBuffer(p, d)
 		// Reading from a buffer, or taking its bytes, is not what a builder can do.
 		if !ok || !onlyWritten(p, d) {

@@ -95,15 +95,14 @@ func growParams(_ *mutate.Pass, s mutate.Site) []mutate.Param {
 // findStringBuilder looks for texts that a loop adds to, and which a builder could hold instead.
 func findStringBuilder(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for list, i := range statements(p) {
-		d, ok := facts.Declares(p, list[i])
-		if !ok || !isBasicType(d.Var.Type(), types.String) {
+	for d, rest := range declarations(p) {
+		if !isBasicType(d.Var.Type(), types.String) {
 			continue
 		}
 		b := &builderSite{decl: d, name: d.Var.Name()}
 		// All uses must be appends or reads that a builder can answer.
 		if b.convert(p) {
-			b.size(p, list[i+1:], d.Var)
+			b.size(p, rest, d.Var)
 			sites = append(sites, mutate.Site{
 				Node:  b.loop,
 				Label: "string " + d.Var.Name() + " built in a loop",
@@ -116,7 +115,7 @@ func findStringBuilder(p *mutate.Pass) []mutate.Site {
 
 // convert prepares the edits that turn the string into a builder.
 func (b *builderSite) convert(p *mutate.Pass) bool {
-	if facts.Captured.Of(p)[b.decl.Var] {
+	if facts.Captured.Of(p)[b.decl.Var] || !movable(p, b.decl) {
 		return false
 	}
 	fn := p.FuncOf(b.decl.Stmt)
@@ -124,14 +123,16 @@ func (b *builderSite) convert(p *mutate.Pass) bool {
 	// An initial value is written first. It must not be the variable's own name in an outer scope.
 	if init := b.decl.Value; init != nil {
 		if s, ok := constString(p, init); !ok || s != "" {
-			if mentionsName(p, init, b.name) || !inTurn(p, init) {
-				return false // the builder would hide what init means by the name
+			if mentionsName(p, init, b.name) || !inTurn(p, init) || !ok && b.decl.Spec != nil {
+				// The builder would hide what init means by the name, or a part of a group would be
+				// evaluated after the others.
+				return false
 			}
 			text += "\n" + writeStatements(p, b.name, init, nil)
 		}
 	}
 	name, imports := p.Import("strings")
-	b.edits = append(imports, p.Replace(b.decl.Stmt, strings.ReplaceAll(text, "strings.", name+".")))
+	b.edits = append(imports, redeclare(p, b.decl, strings.ReplaceAll(text, "strings.", name+"."))...)
 	// Every use must have a form for builders: the type changes at all of them.
 	for _, id := range p.Uses(b.decl.Var, fn) {
 		e, ok := b.use(p, id)
@@ -340,9 +341,8 @@ func rewriteStringBuilder(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]
 // findBuilderGrow looks for builders that code fills without having grown them first.
 func findBuilderGrow(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for list, i := range statements(p) {
-		d, ok := facts.Declares(p, list[i])
-		if !ok || d.Value != nil {
+	for d, rest := range declarations(p) {
+		if d.Value != nil {
 			continue
 		}
 		// Code that asks for the capacity would see the difference.
@@ -351,12 +351,12 @@ func findBuilderGrow(p *mutate.Pass) []mutate.Site {
 		}
 		// A loop with known sizes has the best estimate. Otherwise the known sizes of many writes
 		// in a row are added.
-		if b := sizedBuilder(p, d, list[i+1:]); b != nil {
+		if b := sizedBuilder(p, d, rest); b != nil {
 			sites = append(sites, mutate.Site{Node: b.loop, Label: "builder " + b.name + " filled in a loop", Data: b})
 			continue
 		}
-		if manyWrites(p, d) && i+1 < len(list) {
-			b := &builderSite{decl: d, name: d.Var.Name(), loop: list[i+1], sizes: sizeHints(p, d)}
+		if manyWrites(p, d) && len(rest) > 0 {
+			b := &builderSite{decl: d, name: d.Var.Name(), loop: rest[0], sizes: sizeHints(p, d)}
 			sites = append(sites, mutate.Site{Node: d.Stmt, Label: "builder " + b.name, Data: b})
 		}
 	}

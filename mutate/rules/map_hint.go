@@ -43,9 +43,8 @@ type mapSite struct {
 // iterations. Several bounds need max, which came with Go 1.21.
 func findMapHint(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for list, i := range statements(p) {
-		d, ok := facts.Declares(p, list[i])
-		if !ok || d.Value == nil {
+	for d, rest := range declarations(p) {
+		if d.Value == nil {
 			continue
 		}
 		kind, typ := emptyValue(p, d)
@@ -53,7 +52,7 @@ func findMapHint(p *mutate.Pass) []mutate.Site {
 		if _, isMap := d.Var.Type().Underlying().(*types.Map); kind != "empty" || !isMap {
 			continue
 		}
-		size, ok := fillBound(p, d, list[i+1:])
+		size, ok := fillBound(p, d, rest)
 		if ok && (!strings.HasPrefix(size, "max(") || p.GoAtLeast(21)) {
 			sites = append(sites, mutate.Site{Node: d.Stmt, Label: "map " + d.Var.Name(), Data: mapSite{d, typ, size}})
 		}
@@ -107,6 +106,9 @@ func knownBefore(p *mutate.Pass, b bound, loop ast.Stmt, d facts.Declaration, be
 			if ok && !v.IsField() && v.Pos() > d.Stmt.Pos() && v.Pos() < loop.End() {
 				return false
 			}
+		}
+		if d.Spec != nil && !facts.Stable(p, e, d.Stmt) {
+			return false // other parts of its statement may be evaluated after it
 		}
 		for _, s := range between {
 			if !facts.Stable(p, e, s) {

@@ -111,21 +111,10 @@ func (r *writeRun) pieces(p *mutate.Pass) (n int) {
 
 // writeOf recognises a write whose results nobody uses.
 func writeOf(p *mutate.Pass, s ast.Stmt) (w writeCall, ok bool) {
-	// The results must be dropped: by a call as a statement, or by blank variables.
-	var e ast.Expr
-	switch s := s.(type) {
-	case *ast.ExprStmt:
-		e = s.X
-	case *ast.AssignStmt:
-		blank := func(l ast.Expr) bool { id, ok := l.(*ast.Ident); return ok && id.Name == "_" }
-		if len(s.Rhs) == 1 && !slices.ContainsFunc(s.Lhs, func(l ast.Expr) bool { return !blank(l) }) {
-			e = s.Rhs[0]
-		}
-	}
 	// The writer must be named by variables and fields, so that it is the same for all writes of a
 	// run.
-	call, ok := e.(*ast.CallExpr)
-	if !ok || len(call.Args) != 1 {
+	call := facts.Dropped(s)
+	if call == nil || len(call.Args) != 1 {
 		return w, false
 	}
 	sel, ok := call.Fun.(*ast.SelectorExpr)

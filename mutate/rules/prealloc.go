@@ -39,15 +39,15 @@ for _, u := range users {
 // of nested appends. Then it looks for slices that grow from their first elements.
 func findPrealloc(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for list, i := range statements(p) {
-		d, ok := facts.Declares(p, list[i])
-		if !ok {
+	for d, rest := range declarations(p) {
+		kind, typ := emptyValue(p, d)
+		// A nil slice gets its room later. An empty one gets it where it is declared, which in a
+		// group may be in front of what the bound reads.
+		if kind == "" || !isSlice(d.Var.Type()) || d.Spec != nil && (kind == "empty" || !movable(p, d)) {
 			continue
 		}
-		if kind, typ := emptyValue(p, d); kind != "" && isSlice(d.Var.Type()) {
-			s := preallocSite{v: d.Var, decl: d.Stmt, kind: kind, typ: typ}
-			sites = append(sites, s.fill(p, list[i+1:])...)
-		}
+		s := preallocSite{v: d.Var, decl: d.Stmt, kind: kind, typ: typ}
+		sites = append(sites, s.fill(p, rest)...)
 	}
 	// A named result is nil at the start.
 	for f := range mutate.Nodes[*ast.FuncDecl](p, nil) {

@@ -57,6 +57,61 @@ func statements(p *mutate.Pass) iter.Seq2[[]ast.Stmt, int] {
 	}
 }
 
+// declarations yields every local variable that a statement in a list declares, alone or as a part
+// of a group, with the statements that follow.
+//
+//go:noinline
+func declarations(p *mutate.Pass) iter.Seq2[facts.Declaration, []ast.Stmt] {
+	return func(yield func(facts.Declaration, []ast.Stmt) bool) {
+		for list, i := range statements(p) {
+			for _, d := range facts.Declarations(p, list[i]) {
+				if !yield(d, list[i+1:]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// movable reports whether a declaration may stand after the others of its statement: none of them
+// uses the variable, whose name could mean something else to it, and none declares anew a name that
+// the declaration uses. A declaration that stands alone does not move.
+func movable(p *mutate.Pass, d facts.Declaration) bool {
+	return d.Spec == nil || meansSameAfter(p, d.Stmt, d.Spec) && len(p.Uses(d.Var, d.Stmt)) == 0
+}
+
+// meansSameAfter reports whether the names in a node mean after a statement what they mean in the
+// node.
+func meansSameAfter(p *mutate.Pass, s ast.Stmt, n ast.Node) bool {
+	for id := range mutate.Nodes[*ast.Ident](p, n) {
+		if sel, ok := p.Parent(id).(*ast.SelectorExpr); ok && sel.Sel == id {
+			continue // it is looked up in what stands in front of it
+		}
+		if obj := p.Info.Uses[id]; obj != nil && !facts.Means(p, s.End(), id.Name, obj) {
+			return false
+		}
+	}
+	return true
+}
+
+// redeclare puts statements in place of a declaration. Where it is one of several, they go after
+// all.
+func redeclare(p *mutate.Pass, d facts.Declaration, text string) []mutate.Edit {
+	if d.Spec != nil {
+		return []mutate.Edit{p.Replace(d.Spec, ""), p.Insert(d.Stmt.End(), "\n"+text)}
+	}
+	return []mutate.Edit{p.Replace(d.Stmt, text)}
+}
+
+// dropping returns the statement that makes a call and drops its results, or nil.
+func dropping(p *mutate.Pass, call *ast.CallExpr) ast.Stmt {
+	s, ok := p.Parent(call).(ast.Stmt)
+	if !ok || facts.Dropped(s) != call {
+		return nil
+	}
+	return s
+}
+
 // splitAssign splits `x = e`, `x := e` and `x op= e`.
 func splitAssign(s ast.Stmt, toks ...token.Token) (lhs, rhs ast.Expr, ok bool) {
 	as, ok := s.(*ast.AssignStmt)

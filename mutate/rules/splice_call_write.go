@@ -168,13 +168,29 @@ func (w *splicer) results() string {
 			if id.Name != "_" {
 				text += "var " + id.Name + " " + w.p.Text(f.Type) + "\n"
 				// A variable that is never read does not compile, which a named result may be.
-				if len(w.p.Uses(w.p.Info.Defs[id], w.fn.Body)) == 0 && !w.bare() {
+				if !w.readsResult(w.p.Info.Defs[id]) {
 					text += "_ = " + id.Name + "\n"
 				}
 			}
 		}
 	}
 	return text
+}
+
+// readsResult reports whether the statements certainly read a named result: somewhere in the body,
+// or in a return, if what it gives is taken.
+func (w *splicer) readsResult(v types.Object) bool {
+	if w.taken() && w.bare() {
+		return true
+	}
+	return slices.ContainsFunc(w.p.Uses(v, w.fn.Body), func(id *ast.Ident) bool {
+		return !isAssigned(w.p, id) && (w.taken() || !inReturn(w.p, id))
+	})
+}
+
+// taken reports whether anything takes a result.
+func (w *splicer) taken() bool {
+	return w.names == nil || slices.ContainsFunc(w.names, func(n string) bool { return n != "_" })
 }
 
 // bare reports whether some return names no values.
@@ -213,8 +229,7 @@ func (w *splicer) values(ret *ast.ReturnStmt) string {
 			}
 		}
 	}
-	taken := w.names == nil || slices.ContainsFunc(w.names, func(n string) bool { return n != "_" })
-	if len(out) == 0 || len(ret.Results) == 0 && !taken {
+	if len(out) == 0 || len(ret.Results) == 0 && !w.taken() {
 		return ""
 	}
 	return strings.Join(out, ", ")

@@ -66,10 +66,10 @@ func findSprintf(p *mutate.Pass) []mutate.Site {
 			f.pieces = parseFormat(p, args)
 		case errorf:
 			f.pieces, f.kind = parseFormat(p, args), "error"
-		// A write must be a statement: nobody may read its count and its error.
+		// Nobody may read the count and the error of a write.
 		case fprintf && len(args) > 1 && writerText(p, args[0]) != "":
-			st, ok := p.Parent(call).(*ast.ExprStmt)
-			if !ok {
+			st := dropping(p, call)
+			if st == nil {
 				continue
 			}
 			f.node, f.kind, f.sink = st, "write", writerText(p, args[0])
@@ -121,7 +121,7 @@ func (f *formatSite) findSink(p *mutate.Pass) {
 		_, sb := p.IsCall(up, "strings", "Builder.WriteString")
 		_, bb := p.IsCall(up, "bytes", "Buffer.WriteString")
 		// The result of WriteString must not be used.
-		if st, stmt := p.Parent(up).(*ast.ExprStmt); stmt && (sb || bb) && writerText(p, sel.X) != "" {
+		if st := dropping(p, up); st != nil && (sb || bb) && writerText(p, sel.X) != "" {
 			f.node, f.kind, f.sink = st, "write", writerText(p, sel.X)
 		}
 		return

@@ -56,9 +56,8 @@ type roomUse struct {
 // function.
 func findStackBuilder(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for list, i := range statements(p) {
-		d, ok := facts.Declares(p, list[i])
-		if !ok || facts.Captured.Of(p)[d.Var] {
+	for d := range declarations(p) {
+		if facts.Captured.Of(p)[d.Var] || !movable(p, d) {
 			continue
 		}
 		// Both kinds append; only a buffer can be cut as well.
@@ -102,7 +101,7 @@ func (s *roomSite) collect(p *mutate.Pass) bool {
 			continue // the length that a cut names
 		}
 		call := p.Parent(sel).(*ast.CallExpr)
-		stmt, isStmt := p.Parent(call).(*ast.ExprStmt)
+		stmt := dropping(p, call)
 		use := roomUse{node: call}
 		switch sel.Sel.Name {
 		case "String":
@@ -112,7 +111,7 @@ func (s *roomSite) collect(p *mutate.Pass) bool {
 			use.text = "len(%[1]s)"
 		// Anything else writes. Its results are dropped, since append has none.
 		default:
-			if !isStmt {
+			if stmt == nil {
 				return false // code reads the count and the error, which are always the same
 			}
 			use.node = stmt
@@ -225,9 +224,9 @@ func (s *roomSite) printed(p *mutate.Pass, id *ast.Ident) (roomUse, bool) {
 	if !ok || len(call.Args) == 0 || call.Args[0] != arg {
 		return roomUse{}, false
 	}
-	// As a statement, the call drops its results. Appendf came with Go 1.19.
-	stmt, ok := p.Parent(call).(*ast.ExprStmt)
-	if !ok || !p.GoAtLeast(19) {
+	// Nobody may read the results. Appendf came with Go 1.19.
+	stmt := dropping(p, call)
+	if stmt == nil || !p.GoAtLeast(19) {
 		return roomUse{}, false
 	}
 	// The other arguments must not read the builder: append evaluates its own arguments in another
@@ -255,11 +254,8 @@ func (s *roomSite) printed(p *mutate.Pass, id *ast.Ident) (roomUse, bool) {
 func rewriteStackBuilder(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	s := site.Data.(*roomSite)
 	name, room := s.decl.Var.Name(), p.Fresh("room", "space")
-	edits := []mutate.Edit{
-		p.Replace(s.decl.Stmt,
-			fmt.Sprintf("var %s [%d]byte // holds most texts without an allocation\n%s := %s[:0]", room,
-				param.Value, name, room)),
-	}
+	edits := redeclare(p, s.decl, fmt.Sprintf("var %s [%d]byte // holds most texts without an allocation\n%s := %s[:0]",
+		room, param.Value, name, room))
 	for _, u := range s.uses {
 		// Grow, for one, has nothing left to do.
 		if u.drop {

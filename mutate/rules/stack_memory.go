@@ -37,23 +37,10 @@ func emptySlices(p *mutate.Pass, s ast.Stmt) (out []scratchSite) {
 	return out
 }
 
-// standsAlone reports whether the declaration may stand after the others of its statement: none of
-// them uses the slice, whose name could mean something else to it, and none declares anew a name
-// that the declaration uses.
+// standsAlone reports whether the declaration may move, and its length, which is read again where
+// the slice has its name, means the same there.
 func (s *scratchSite) standsAlone(p *mutate.Pass) bool {
-	var declares ast.Node = s.decl.Spec
-	if s.decl.Spec == nil {
-		if s.length == nil {
-			return true
-		}
-		declares = s.length // it is read again where the slice has its name
-	}
-	for id := range mutate.Nodes[*ast.Ident](p, declares) {
-		if obj := p.Info.Uses[id]; obj != nil && !facts.Means(p, s.decl.Stmt.End(), id.Name, obj) {
-			return false
-		}
-	}
-	return s.decl.Spec == nil || len(p.Uses(s.decl.Var, s.decl.Stmt)) == 0
+	return movable(p, s.decl) && (s.length == nil || meansSameAfter(p, s.decl.Stmt, s.length))
 }
 
 // empty recognises slices that the compiler cannot put on the stack: of unknown size, or growing.
@@ -115,15 +102,6 @@ func (s *scratchSite) setElem() bool {
 func isAppendedTo(p *mutate.Pass, v *types.Var) bool {
 	o := facts.Owned.Of(p)[v]
 	return o != nil && o.All&facts.Grows != 0
-}
-
-// start puts statements in place of the declaration. Where it is one of several, they go after
-// all.
-func (s *scratchSite) start(p *mutate.Pass, text string) []mutate.Edit {
-	if s.decl.Spec != nil {
-		return []mutate.Edit{p.Replace(s.decl.Spec, ""), p.Insert(s.decl.Stmt.End(), "\n"+text)}
-	}
-	return []mutate.Edit{p.Replace(s.decl.Stmt, text)}
 }
 
 // scratchSizes offers up to three sizes of the array, from the one that is enough for all but one

@@ -138,8 +138,8 @@ func (s *scratchSite) namedThere(p *mutate.Pass) bool {
 func rewriteStackResult(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	site := s.Data.(scratchSite)
 	room, name := p.Fresh("room"), site.decl.Var.Name()
-	edits := site.start(p, fmt.Sprintf("var %s [%d]%s // holds most results while they grow\n%s := %s[:0]", room,
-		param.Value, site.elem, name, room))
+	edits := redeclare(p, site.decl, fmt.Sprintf("var %s [%d]%s // holds most results while they grow\n%s := %s[:0]",
+		room, param.Value, site.elem, name, room))
 	for _, id := range site.returns {
 		edits = append(edits, p.Replace(id, fmt.Sprintf("append(%s, %s...)", site.fresh, name)))
 	}

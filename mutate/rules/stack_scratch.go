@@ -57,5 +57,5 @@ func rewriteStackScratch(p *mutate.Pass, s mutate.Site, param mutate.Param) ([]m
 		text += fmt.Sprintf("%s := %s[:]\nif %s <= len(%s) {\n%s = %s[:%s:%s]\n} else {\n%s = make([]%s, %s)\n}",
 			name, array, n, array, name, name, n, n, name, site.elem, n)
 	}
-	return site.start(p, text), nil
+	return redeclare(p, site.decl, text), nil
 }
