@@ -7,7 +7,7 @@ import (
 	"github.com/beagle-go/beagle/probe/wire"
 )
 
-// TestAfford checks that calls that are dear to record are captured less often, all sites together.
+// TestAfford checks that calls that are costly to record are captured less often, over all sites.
 func TestAfford(t *testing.T) {
 	p, _ := newProber()
 	var sites [2]Site
@@ -31,7 +31,7 @@ func TestAfford(t *testing.T) {
 		{0, 0, 2000},                // nothing is known yet
 		{500, 0, 2000},              // 0.15 % of a core each
 		{10_000, 0, 133},            // 3 % each would be 15 times too much
-		{10_000, 50, 2000},          // few calls come, and are not dear together
+		{10_000, 50, 2000},          // few calls come, and are not costly together
 		{100_000, 50, 2000 * 0.133}, // 1.5 % each
 	} {
 		for _, a := range s.sites {

@@ -5,7 +5,7 @@
 //	go run ./bench/facets -rounds 1     # to see that it works
 //
 // For each figure it prints the trace's, the capture's, and where the captures of 95 % of all
-// samples of that size would be. Of all comparisons, about 95 % should be inside.
+// samples of that size would be. About 95 % of the comparisons should be inside.
 package main
 
 import (

@@ -7,11 +7,11 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// A service reads an input, does other work, and then makes the call. So the call finds its input in
-// the nearest caches, but not its own instructions there, and branches of others lie between. In a
-// loop over the calls alone it is the other way round. A benchmark whose calls are handed over reads
-// each input and does pieces of other work before the call. Neither counts in the comparison with
-// production, which begins at the target.
+// A service reads an input, does other work, and then makes the call. So the call finds its input
+// in the nearest caches, but not its own instructions there, and branches of others lie between. In
+// a loop over the calls alone it is the other way round. A benchmark whose calls are handed over
+// reads each input and does pieces of other work before the call. Neither counts in the comparison
+// with production, which begins at the target.
 
 // maxWork bounds the pieces of other work, about 40 KB of code: as much as nearest caches hold.
 const maxWork = 64
@@ -114,7 +114,8 @@ func (p *Plan) before() string {
 	}
 	text := fmt.Sprintf("\t\t%[1]sDone += uint64(%[1]sRead(c))\n", p.lower())
 	if p.Work > 0 {
-		text += fmt.Sprintf("\t\tfor _, piece := range %[1]sWork {\n\t\t\t%[1]sDone = piece(%[1]sDone)\n\t\t}\n", p.lower())
+		text += fmt.Sprintf("\t\tfor _, piece := range %[1]sWork {\n\t\t\t%[1]sDone = piece(%[1]sDone)\n\t\t}\n",
+			p.lower())
 	}
 	return text
 }

@@ -221,7 +221,7 @@ func constrainedToLarge(param *types.TypeParam) bool {
 // MentionsTypeParam reports whether the size of a type depends on a type parameter.
 func MentionsTypeParam(t types.Type) bool {
 	switch t := types.Unalias(t).(type) {
-	// Of a reference type the size is known, whatever it refers to.
+	// A reference type has a known size, whatever it refers to.
 	case *types.TypeParam:
 		return true
 	case *types.Slice, *types.Map, *types.Pointer, *types.Chan, *types.Signature:
