@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -171,6 +172,34 @@ func TestImportRules(t *testing.T) {
 		for _, imported := range p.Imports {
 			checkImport(t, name, imported)
 		}
+	}
+}
+
+// TestArchitectureLines: each line of a block of ARCHITECTURE.md is of one package at most, which
+// begins it.
+func TestArchitectureLines(t *testing.T) {
+	text, err := os.ReadFile("ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	inside, named := false, 0
+	for i, line := range strings.Split(string(text), "\n") {
+		if strings.HasPrefix(line, "```") {
+			inside = !inside
+			continue
+		}
+		for at, word := range strings.Fields(line) {
+			if _, known := mayImport[word]; !inside || !known || !strings.Contains(word, "/") {
+				continue
+			}
+			if named++; at > 0 {
+				t.Errorf("ARCHITECTURE.md:%d: %s does not begin the line", i+1, word)
+			}
+		}
+	}
+	const least = 50 // of the packages have a line
+	if named < least {
+		t.Errorf("ARCHITECTURE.md has lines for %d packages", named)
 	}
 }
 

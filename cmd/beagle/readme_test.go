@@ -28,6 +28,12 @@ type shownBlock struct {
 	brief  bool     // see briefVariable
 }
 
+// readmes are the documents whose commands are tried.
+var readmes = []string{
+	"README.md", "docs/models.md", "suite/README.md", "suite/commits/README.md", "bench/strangers/README.md",
+	"simd/README.md",
+}
+
 // TestReadme runs the commands that the READMEs and docs/models.md show, in the root of the
 // repository and with a home of their own, and looks for the lines that they should print. Two
 // markers are known, above a block:
@@ -48,8 +54,7 @@ func TestReadme(t *testing.T) {
 		t.Fatal(err)
 	}
 	env, brief := readmeEnv(t), !sampletest.OneIn(t, 3)
-	for _, name := range []string{"README.md", "docs/models.md", "suite/README.md", "suite/commits/README.md",
-		"bench/strangers/README.md", "simd/README.md"} {
+	for _, name := range readmes {
 		for _, b := range shownBlocks(t, filepath.Join(root, name)) {
 			if b.notRun != "" {
 				continue
@@ -72,6 +77,24 @@ var (
 	markNotRun = regexp.MustCompile(`^<!-- not run: (.+) -->$`)
 	markWith   = regexp.MustCompile(`^<!-- run with (.+) for beagle evolve -->$`)
 )
+
+// aCommand is the beginning of a line of a script: a program, after variables perhaps.
+var aCommand = regexp.MustCompile(`^([A-Z_]+=('[^']*'|\S*) )*(beagle|go|\./test)( |$)`)
+
+// TestShownCommands: each line of a shown block is one command, also in blocks that do not run.
+func TestShownCommands(t *testing.T) {
+	for _, name := range readmes {
+		for _, b := range shownBlocks(t, filepath.Join("../..", name)) {
+			goesOn := false
+			for i, line := range strings.Split(b.script, "\n") {
+				if !goesOn && line != "" && !aCommand.MatchString(line) {
+					t.Errorf("%s:%d: %q does not begin with a command", name, b.line+i+1, line)
+				}
+				goesOn = strings.HasSuffix(line, `\`)
+			}
+		}
+	}
+}
 
 // shownBlocks reads the blocks of a README.
 func shownBlocks(t *testing.T, path string) (all []shownBlock) {
