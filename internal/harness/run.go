@@ -33,6 +33,7 @@ type RunOptions struct {
 type Exit struct {
 	Kind    string // "hang", "crash", "memory", "output", "denied", "race"
 	Detail  string // the end of its output
+	Found   string // the difference that it had found, as JSON; see rt.FoundPrefix
 	Variant int    // the version that had the input; -1 unknown
 	Record  int    // the last input begun; -1 unknown
 	Starved bool   // the wall time was over, and the process had used little of it
@@ -185,7 +186,14 @@ func endOf(r *sandbox.Result, reply *rt.Reply) *Exit {
 	case r.Signal == "bad system call" || strings.Contains(stderr, "function not implemented"):
 		kind = Denied
 	}
-	return &Exit{Kind: kind, Detail: detail(r), Starved: starved(r), Wall: r.Wall}
+	return &Exit{Kind: kind, Detail: detail(r), Found: found(stderr), Starved: starved(r), Wall: r.Wall}
+}
+
+// found returns the difference that a program wrote down before it ended; "" for none.
+func found(stderr string) string {
+	_, rest, _ := strings.Cut(stderr, "\n"+rt.FoundPrefix)
+	line, _, _ := strings.Cut(rest, "\n")
+	return line
 }
 
 // starved reports whether a program used less than a quarter of its time: the watchdogs of a

@@ -103,11 +103,10 @@ func panicText(v any) (text string) {
 // A guard calls variants under the eyes of a watchdog.
 type guard[A, R any] struct {
 	h     *Harness[A, R]
-	input atomic.Pointer[A]      // the input of the current call; never handed to a variant itself
-	calls atomic.Int64           // odd while a call is under way
-	limit atomic.Int64           // processor time that the current call may take, in nanoseconds
-	spare atomic.Pointer[[]byte] // a Diff to report instead when a call hangs while a counterexample is made smaller
-	stray *stray                 // the first goroutines that outlived their call
+	input atomic.Pointer[A] // the input of the current call; never handed to a variant itself
+	calls atomic.Int64      // odd while a call is under way
+	limit atomic.Int64      // processor time that the current call may take, in nanoseconds
+	stray *stray            // the first goroutines that outlived their call
 }
 
 // Limits of a call, in processor time. A loaded machine does not turn a slow call into a hanging
@@ -204,11 +203,7 @@ func (g *guard[A, R]) bark(kind, got string) {
 		d.Call, d.Imports = spellBriefly(a)
 	}
 	out, _ := json.Marshal(d)
-	// Somebody may have prepared what is to be said in this case.
-	if s := g.spare.Load(); s != nil {
-		out = *s
-	}
-	barkLine(out)
+	diffLine(BarkPrefix, out)
 	os.Exit(StallStatus)
 }
 
@@ -216,6 +211,11 @@ func (g *guard[A, R]) bark(kind, got string) {
 // that did not return.
 const BarkPrefix = "harness diff: "
 
-func barkLine(diff []byte) {
-	fmt.Fprintf(os.Stderr, "\n%s%s\n", BarkPrefix, diff)
+// FoundPrefix begins the line on standard error that carries a Diff before it is made smaller. It
+// stands if the process ends meanwhile, whichever version ran: neither need survive the smaller
+// inputs.
+const FoundPrefix = "harness found: "
+
+func diffLine(prefix string, diff []byte) {
+	fmt.Fprintf(os.Stderr, "\n%s%s\n", prefix, diff)
 }

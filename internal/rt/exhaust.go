@@ -69,6 +69,9 @@ func PhaseOf(id int) string {
 	return ""
 }
 
+// Phases returns the number of phases.
+func Phases() int { return len(phaseNames) }
+
 // phaseNames has the names of phases, in their order. It stands apart from them, so that Beagle,
 // which asks for names alone, holds none of the code that makes cases.
 var phaseNames = []string{

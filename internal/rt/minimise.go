@@ -243,14 +243,12 @@ func (c *checker[A, R]) smaller(d *Diff) *Diff {
 	if d == nil || d.Check != "" {
 		return d
 	}
-	// A smaller candidate may hang, and then the watchdog reports this difference.
 	v, err := ParseValue(d.Args)
 	if err != nil {
 		return d
 	}
-	if out, err := json.Marshal(d); err == nil { // for the case that a smaller input hangs
-		c.spare.Store(&out)
-		defer c.spare.Store(nil)
+	if out, err := json.Marshal(d); err == nil {
+		diffLine(FoundPrefix, out)
 	}
 	best := d
 	c.minimising = true

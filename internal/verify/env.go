@@ -68,7 +68,7 @@ type corpusFacts struct {
 	fromRuns bool   // known also holds the original's results
 	// phases of the exhaustion that end the original; true if it is only too slow
 	skip      map[string]bool
-	slow      map[string][]int // by file, the records that end the original or on which it is too slow
+	slow      map[string][]int // the records that end the original or on which it is too slow; see inputsOf
 	cap       int64
 	capLen    int
 	rechecked map[string]bool // candidates whose literals were compared with the results

@@ -200,7 +200,10 @@ func (g *guidance) guideEnded(
 	ctx context.Context, q *rt.GuideRequest, exit *harness.Exit,
 ) (*Rejection, error) {
 	// Find the input that ended the process.
-	d := watchdogDiff(exit.Detail)
+	d := foundDiff(exit)
+	if d == nil {
+		d = watchdogDiff(exit.Detail)
+	}
 	if d == nil || len(d.Args) == 0 {
 		var err error
 		if d, err = g.guideShown(ctx, q, exit); err != nil {
@@ -219,6 +222,8 @@ func (g *guidance) guideEnded(
 		return nil, err
 	case alone == nil && reply.Diff != nil:
 		return g.Env.differs(reply.Diff), nil
+	case foundDiff(alone) != nil:
+		return g.Env.differs(foundDiff(alone)), nil
 	case alone != nil && alone.Variant == g.idx:
 		return g.deadly(ctx, alone, d)
 	case alone != nil || exit.Variant == 0:

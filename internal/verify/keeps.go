@@ -95,6 +95,9 @@ func (j *Job) firstOfAll(ctx context.Context) (*Rejection, error) {
 		if exit == nil && reply.Diff != nil { // the replay reports calls that do not return
 			return j.Env.differs(reply.Diff), nil
 		}
+		if d := foundDiff(exit); d != nil {
+			return j.Env.differs(d), nil
+		}
 	}
 	return nil, nil
 }

@@ -191,6 +191,8 @@ func (p *proving) tryRecords(ctx context.Context, list [][]byte) (*Rejection, er
 			return nil, err
 		}
 		return p.Env.differs(reply.Diff), nil
+	case foundDiff(exit) != nil:
+		return p.Env.differs(foundDiff(exit)), nil
 	case exit != nil && exit.Variant == p.idx:
 		fate := fates[exit.Kind]
 		d := &rt.Diff{Kind: fate.kind, Got: fate.text}

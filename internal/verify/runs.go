@@ -33,12 +33,14 @@ func (j *Job) panics() string {
 }
 
 // replay runs a replay request to its end. It leaves out inputs that the original does not survive,
-// and runs again.
+// and runs again. Recorded inputs are left out one by one, made-up ones by the phase, so that an
+// original that no phase suits is judged by what was recorded.
 func (j *Job) replay(
 	ctx context.Context, q *rt.Replay, procs int, wall time.Duration,
 ) (*rt.ReplayReply, *Rejection, error) {
 	j.complete(q)
-	for range 2 * maxSkips {
+	var last *harness.Exit
+	for range 2*maxSkips + rt.Phases() {
 		reply := new(rt.ReplayReply)
 		j.leaveOut(q)
 		exit, err := j.bin.Run(ctx, j.Env.Box, &rt.Request{Procs: procs, Replay: q}, reply, harness.RunOptions{
@@ -49,22 +51,32 @@ func (j *Job) replay(
 		if exit == nil {
 			return reply, nil, nil
 		}
+		last = exit
 		found, err := j.ended(ctx, exit, q)
 		if found != nil || err != nil {
 			return nil, found, err
 		}
 	}
-	return nil, nil, fmt.Errorf("the original does not survive its own inputs: %s", j.result.Note)
+	return nil, nil, fmt.Errorf("the original does not survive its own inputs: %s; %s", last, j.result.Note)
 }
 
 // complete adds the panic policy to a request, and the inputs to exclude: those that the original
 // does not survive.
 func (j *Job) complete(q *rt.Replay) {
 	q.Panics = j.panics()
-	file := strings.Join(q.Records, " ")
 	j.learned.mu.Lock()
 	defer j.learned.mu.Unlock()
-	q.Skip = slices.Clone(j.learned.slow[file])
+	q.Skip = slices.Clone(j.learned.slow[inputsOf(q)])
+}
+
+// inputsOf names the inputs of a request among the exclusions. A record that the original does not
+// survive when it is stretched is good evidence as it was recorded.
+func inputsOf(q *rt.Replay) string {
+	name := strings.Join(q.Records, " ")
+	if q.Grow {
+		name += ", stretched"
+	}
+	return name
 }
 
 // leaveOut adds the phases that the original does not survive.
@@ -75,8 +87,14 @@ func (k *exclusions) leaveOut(q *rt.Replay) {
 }
 
 // ended decides what an early end means. It says nothing about the candidate if the original was
-// running.
+// running, unless a difference had been found before.
 func (j *Job) ended(ctx context.Context, exit *harness.Exit, q *rt.Replay) (*Rejection, error) {
+	if d := foundDiff(exit); d != nil {
+		if err := j.confirm(ctx, d); err != nil {
+			return nil, err
+		}
+		return j.Env.differs(d), nil
+	}
 	guilty := exit.Variant == j.idx && j.idx != 0
 	if exit.Kind == harness.Memory || exit.Variant < 0 {
 		var err error
@@ -153,11 +171,11 @@ func (j *Job) forgive(exit *harness.Exit, q *rt.Replay) {
 		what = "is too slow on"
 	}
 	j.note("the original %s record %d, which was left out", what, exit.Record)
-	j.missed("record %d of %q: the original %s it", exit.Record, strings.Join(q.Records, " "), what)
+	inputs := inputsOf(q)
+	j.missed("record %d of %q: the original %s it", exit.Record, inputs, what)
 	q.Skip = append(q.Skip, exit.Record)
-	file := strings.Join(q.Records, " ")
 	j.learned.mu.Lock()
-	j.learned.slow[file] = slices.Clone(q.Skip)
+	j.learned.slow[inputs] = slices.Clone(q.Skip)
 	j.learned.mu.Unlock()
 }
 
@@ -257,11 +275,21 @@ func (j *Job) shownCase(ctx context.Context, x *rt.Exhaust) (*rt.Diff, error) {
 
 // watchdogDiff parses the Diff that a harness's watchdog printed.
 func watchdogDiff(text string) *rt.Diff {
-	_, rest, ok := strings.Cut(text, rt.BarkPrefix)
-	if !ok {
+	_, rest, _ := strings.Cut(text, rt.BarkPrefix)
+	line, _, _ := strings.Cut(rest, "\n")
+	return parseDiff(line)
+}
+
+// foundDiff returns the difference that a process had found before it ended; nil for none.
+func foundDiff(exit *harness.Exit) *rt.Diff {
+	if exit == nil {
 		return nil
 	}
-	line, _, _ := strings.Cut(rest, "\n")
+	return parseDiff(exit.Found)
+}
+
+// parseDiff parses a line of a harness; nil if it holds no whole Diff.
+func parseDiff(line string) *rt.Diff {
 	d := new(rt.Diff)
 	if json.Unmarshal([]byte(line), d) != nil {
 		return nil

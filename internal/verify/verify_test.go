@@ -3,6 +3,7 @@ package verify
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"math"
 	"os"
@@ -460,5 +461,38 @@ func TestOriginalDies(t *testing.T) {
 	v, err = Full(t.Context(), c.env, wrong.candidate(), c.corpus, budget)
 	if err != nil || v.OK() || v.Counterexample.Go != "Sum(40)" {
 		t.Errorf("%v %+v %+v", err, v, v.Counterexample)
+	}
+}
+
+// TestNoPhaseSuits judges an original that ends the process on all but well-formed inputs, as one
+// does that loops for ever without a guard. It is judged by what was recorded: made-up inputs and
+// stretched ones are left out, and a difference stands although the original does not survive the
+// smaller inputs that would show it too.
+func TestNoPhaseSuits(t *testing.T) {
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "go.mod"), "module ex.com/dies\n\ngo 1.24\n")
+	const src = "package p\n\nimport \"unsafe\"\n\n// Count counts the bytes of a text that begins with a colon.\n" +
+		"func Count(text string, least int) int {\n\tif least != 7919 || len(text) == 0 || text[0] != ':' {\n" +
+		"\t\treturn int(*(*byte)(unsafe.Pointer(uintptr(1 << 40))))\n\t}\n" +
+		"\tn := 0\n\tfor range text {\n\t\tn++\n\t}\n\treturn n\n}\n"
+	put(t, filepath.Join(dir, "p", "p.go"), src)
+	c := &catalogue{env: environment(t, dir, "./p.Count")}
+	call := func(text string) beagle.Record {
+		return record(t, fmt.Sprintf("[%q, 7919]", text), rt.KindInt)
+	}
+	c.corpus = &beagle.Corpus{Train: []beagle.Record{call(":a"), call(":bb"), call(":ccc")}}
+	const loop = "\tn := 0\n\tfor range text {\n\t\tn++\n\t}\n\treturn n\n"
+	// What the first judgement leaves out must not excuse the second version.
+	for _, result := range []string{"len(text)", "len(text) &^ 2"} {
+		want := result == "len(text)"
+		e := entry{source: strings.Replace(src, loop, "\treturn "+result+"\n", 1)}
+		v, err := Full(t.Context(), c.env, e.candidate(), c.corpus,
+			Budget{Exhaust: 200 * time.Millisecond, Fuzz: -1, Proof: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v.OK() != want {
+			t.Errorf("%s: %s: %s %+v", result, v.Stage, v.Reason, v.Counterexample)
+		}
 	}
 }
