@@ -9,8 +9,8 @@ import (
 
 // Replace writes a file, whole or not at all: it writes another file beside it, waits for the disk,
 // and renames it. No reader ever sees half of the data, and after an error the old file is still
-// there. A link stays one: the file that it leads to is replaced. A device, a pipe or this process's
-// own output is written to, as for /dev/stdout.
+// there. A link stays one: the file that it leads to is replaced. Replace writes to a device, to a
+// pipe and to this process's own output, such as /dev/stdout.
 func Replace(path string, data []byte, mode fs.FileMode) error {
 	if info, err := os.Stat(path); err == nil && isStream(info) {
 		return send(path, data)
