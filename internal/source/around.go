@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"golang.org/x/mod/modfile"
 	"golang.org/x/tools/go/packages"
@@ -36,7 +37,7 @@ func around(of []*packages.Package, tags []string) (string, error) {
 	if failed != nil {
 		return "", failed
 	}
-	all := []any{tags}
+	all := []any{strings.Join(tags, ",")} // a list that JSON has read may be nil
 	for _, path := range inorder.Keys(parts) {
 		all = append(all, path, parts[path])
 	}
