@@ -1,6 +1,6 @@
 // Package exports reads compiled packages for the type checker, and what the go command says of
-// them. It does what go/importer does with
-// the compiler's export data, and links neither an importer of source text nor one of gccgo's.
+// them. It does what go/importer does with the compiler's export data. It links neither an importer
+// of source text nor one of gccgo's.
 package exports
 
 import (

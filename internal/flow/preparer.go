@@ -132,8 +132,8 @@ func (pr *preparer) restore(ctx context.Context) error {
 			"start a new run with beagle evolve, or restore the old text")
 	}
 	if began := pr.ready.Around; began != "" && began != pr.unit.Package.Around {
-		return usage(fmt.Sprintf("the code that %s is built with changed since run %s began: its package, or one "+
-			"that it imports", pr.unit.Target.Spec(), pr.works.run),
+		return usage(fmt.Sprintf("the code that %s is built with changed since run %s began: its package, one that "+
+			"versions may import, or the version of Go in go.mod", pr.unit.Target.Spec(), pr.works.run),
 			"start a new run with beagle evolve, or restore the old code")
 	}
 	if err := pr.works.fileUnder(); err != nil {

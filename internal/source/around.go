@@ -7,31 +7,37 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
+	"golang.org/x/mod/modfile"
 	"golang.org/x/tools/go/packages"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/inorder"
 )
 
-// around identifies the code that a package is built of by its content: its own files and those of
-// all packages that it imports. So it is the same in every checkout of the same code. Modules of a
-// fixed version are known by that version; the toolchain identifies the standard library.
-func around(p *packages.Package) (string, error) {
+// around identifies the code that packages are built of by its content: their own files and those
+// of all packages that they import. So it is the same in every checkout of the same code. Modules
+// of a fixed version are known by that version, and by the files of it that the build tags choose;
+// the toolchain identifies the standard library.
+func around(of []*packages.Package, tags []string) (string, error) {
 	parts := map[string]string{}
 	var failed error
-	packages.Visit([]*packages.Package{p}, nil, func(q *packages.Package) {
-		if isStd(q.PkgPath) || failed != nil {
+	packages.Visit(of, nil, func(q *packages.Package) {
+		// A module whose path has no dot is not of the standard library.
+		if q.Module == nil && isStd(q.PkgPath) || failed != nil {
 			return
 		}
-		if parts[q.PkgPath] = fixed(q.Module); parts[q.PkgPath] == "" {
-			parts[q.PkgPath], failed = contents(q)
+		var text string
+		version := fixed(q.Module)
+		if text, failed = contents(q, version == ""); failed == nil {
+			parts[q.PkgPath] = beagle.HashOf("package", version, dialect(q.Module), text)
 		}
 	})
 	if failed != nil {
 		return "", failed
 	}
-	var all []any
+	all := []any{strings.Join(tags, ",")} // a list that JSON has read may be nil
 	for _, path := range inorder.Keys(parts) {
 		all = append(all, path, parts[path])
 	}
@@ -53,12 +59,46 @@ func fixed(m *packages.Module) string {
 	return m.Path + "@" + m.Version
 }
 
-// contents returns a hash of the names and texts of the files that a package is built of.
-func contents(p *packages.Package) (string, error) {
+// dialect returns what a module's go.mod says about the meaning of its code: the version of Go,
+// which decides for example whether each turn of a loop has a variable of its own, and for the main
+// module the settings of GODEBUG.
+func dialect(m *packages.Module) string {
+	if m == nil {
+		return ""
+	}
+	said := m.GoVersion
+	if !m.Main || m.GoMod == "" {
+		return said
+	}
+	text, err := os.ReadFile(m.GoMod)
+	if err != nil {
+		return said
+	}
+	file, err := modfile.Parse(m.GoMod, text, nil)
+	if err != nil { // of a newer Go
+		return said + string(text)
+	}
+	for _, d := range file.Godebug {
+		said += " " + d.Key + "=" + d.Value
+	}
+	return said
+}
+
+// contents returns a hash of the names of the files that a package is built of, and of their texts
+// if these count.
+func contents(p *packages.Package, texts bool) (string, error) {
 	h := sha256.New()
 	for _, files := range [][]string{p.GoFiles, p.OtherFiles, p.EmbedFiles} {
 		for _, path := range files {
-			if err := addFile(h, p.Dir, path); err != nil {
+			name, err := filepath.Rel(p.Dir, path)
+			if err != nil { // generated elsewhere
+				name = filepath.Base(path)
+			}
+			fmt.Fprintf(h, "%q\n", filepath.ToSlash(name))
+			if !texts {
+				continue
+			}
+			if err := addText(h, path); err != nil {
 				return "", err
 			}
 		}
@@ -66,17 +106,15 @@ func contents(p *packages.Package) (string, error) {
 	return fmt.Sprintf("%x", h.Sum(nil)), nil
 }
 
-func addFile(h hash.Hash, dir, path string) error {
-	name, err := filepath.Rel(dir, path)
-	if err != nil { // generated elsewhere
-		name = filepath.Base(path)
-	}
+// addText adds the hash of a file's text. Embedded files may be larger than the memory.
+func addText(h hash.Hash, path string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	fmt.Fprintf(h, "%q\n", filepath.ToSlash(name))
-	_, err = io.Copy(h, f)
+	text := sha256.New()
+	_, err = io.Copy(text, f)
+	fmt.Fprintf(h, "%x\n", text.Sum(nil))
 	return err
 }

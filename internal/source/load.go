@@ -116,9 +116,10 @@ func Load(ctx context.Context, o Options) (*Unit, error) {
 
 // others are packages that candidates may import although the target's package does not.
 type others struct {
-	names map[string]string // by path
-	dirs  []string          // of their modules
-	err   error             // why one cannot be imported
+	names    map[string]string // by path
+	dirs     []string          // of their modules
+	packages []*packages.Package
+	err      error // why one cannot be imported
 }
 
 // alsoExports finds the export data of the packages of o.Also whose module the target's module
@@ -146,7 +147,7 @@ func (o *Options) alsoExports(ctx context.Context, pkg *packages.Package, x *exp
 	if len(paths) == 0 {
 		return also
 	}
-	found, err := packages.Load(o.config(ctx, packages.NeedName|packages.NeedExportFile|packages.NeedModule), paths...)
+	found, err := packages.Load(o.config(ctx, listMode), paths...)
 	also.err = err
 	for _, p := range found {
 		if len(p.Errors) > 0 {
@@ -154,7 +155,7 @@ func (o *Options) alsoExports(ctx context.Context, pkg *packages.Package, x *exp
 		} else if p.ExportFile != "" && p.Module != nil {
 			x.Add(p.PkgPath, p.ExportFile)
 			also.names[p.PkgPath] = p.Name
-			also.dirs = append(also.dirs, p.Module.Dir)
+			also.dirs, also.packages = append(also.dirs, p.Module.Dir), append(also.packages, p)
 		}
 	}
 	return also

@@ -23,7 +23,7 @@ type Package struct {
 	Path, Name string // of the import; of the package clause
 	Dir, Root  string // of its files; of its module
 	Types      *types.Package
-	Around     string // identifies the code that the package is built of, its own with it
+	Around     string // identifies the code that versions are built of, the package's own with it
 
 	lang    string // the version of Go that its module asks for
 	fset    *token.FileSet
@@ -61,10 +61,6 @@ func newPackage(p *packages.Package, x *exports.Importer, also others) (*Package
 	}
 	for path := range p.Imports {
 		pkg.direct[path] = true
-	}
-	var err error
-	if pkg.Around, err = around(p); err != nil {
-		return nil, err
 	}
 	// Parse the files again, with comments: these are the texts that patches are made of.
 	for _, path := range p.CompiledGoFiles {

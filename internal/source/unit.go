@@ -52,6 +52,9 @@ func newUnit(
 	if err != nil {
 		return nil, err
 	}
+	if pkg.Around, err = around(append(also.packages, p), o.Tags); err != nil {
+		return nil, err
+	}
 	u := &Unit{opts: o, Package: pkg, Requirement: o.Requirement}
 	// Find the target in the package, and read its declaration.
 	u.Target = beagle.Target{Module: p.Module.Path, Dir: pkg.Root, PkgPath: pkg.Path, PkgName: pkg.Name,
