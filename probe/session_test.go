@@ -53,8 +53,8 @@ func TestAfford(t *testing.T) {
 	}
 }
 
-// TestSpent checks that the estimate of the median soon forgets the first call, and that calls which
-// the kernel interrupts do not move it.
+// TestSpent checks that the estimate of the median soon forgets the first call, and that calls
+// which the kernel interrupts do not move it.
 func TestSpent(t *testing.T) {
 	for _, c := range []struct {
 		first, usual, seldom time.Duration // one call in ten is the last
@@ -76,7 +76,7 @@ func TestSpent(t *testing.T) {
 			a.spent(d)
 		}
 		if got := time.Duration(a.nanos.Load()); got < c.usual/3 || got > 3*c.usual {
-			t.Errorf("%v, then %v and seldom %v: the median of %d calls is %v", c.first, c.usual, c.seldom, c.calls, got)
+			t.Errorf("%v, then %v and seldom %v: the median is %v", c.first, c.usual, c.seldom, got)
 		}
 	}
 }

@@ -208,8 +208,8 @@ func TestLiveSlices(t *testing.T) {
 	}
 }
 
-// TestLiveSliceFails: a slice that fails does not take the others with it. What is odd of all slices
-// is said once.
+// TestLiveSliceFails: a slice that fails does not take the others with it. What is odd of all
+// slices is said once.
 func TestLiveSliceFails(t *testing.T) {
 	t.Parallel() // it waits
 	data := planted(t, "cpu", time.Unix(1e9, 0), "50 ex.com/s/a.F@a/f.go:4")
