@@ -138,14 +138,18 @@ func (a *arming) enter(args unsafe.Pointer) (c Call) {
 	return c
 }
 
+// cold is what a first call takes at most that was not interrupted.
+const cold = 100 * time.Microsecond
+
 // spent moves the estimate of the median a step towards d. A mean would mostly show how often the
-// kernel took the processor away.
+// kernel took the processor away. The first steps are large: after a first call that was
+// interrupted, or an easy one, the session would capture too few calls for long, or too many.
 func (a *arming) spent(d time.Duration) {
-	const step = 16
+	step := int64(min(2+a.taken.Load()/4, 16))
 	m := a.nanos.Load()
 	switch {
 	case m == 0:
-		m = int64(d)
+		m = int64(min(d, cold))
 	case int64(d) > m:
 		m += m/step + 1
 	default:

@@ -3,6 +3,7 @@ package probe
 import (
 	"fmt"
 	"hash/maphash"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -223,23 +224,41 @@ const maxShare = 0.004
 // service finds in no cache after it, the second call, and the clock. Command bench measures it.
 const around = 3
 
-// afford returns the part of the wanted calls that maxShare allows.
+// afford returns the share of a core that the captured calls of a site may take, so that those of
+// all sites take maxShare. What a site does not need is left to the others. Without a bound it
+// returns infinity.
 func (s *session) afford() float64 {
-	share := 0.0
-	for _, a := range s.sites {
-		wanted := float64(s.start.Rate)
-		if calls := a.rate(); calls > 0 {
-			wanted = min(wanted, calls)
-		}
-		share += wanted * around * float64(a.nanos.Load()) / 1e9
+	shares := make([]float64, len(s.sites))
+	for i, a := range s.sites {
+		shares[i] = a.wanted() * a.cost()
 	}
-	return maxShare / max(share, maxShare)
+	slices.Sort(shares)
+	left := maxShare
+	for i, share := range shares {
+		fair := left / float64(len(shares)-i)
+		if share > fair {
+			return fair
+		}
+		left -= share
+	}
+	return math.Inf(1)
 }
+
+// wanted returns the calls a second that would be captured without a bound on their cost.
+func (a *arming) wanted() float64 {
+	if a.counted.Load() == 0 { // nothing is known yet
+		return float64(a.s.start.Rate)
+	}
+	return min(float64(a.s.start.Rate), a.rate())
+}
+
+// cost returns the seconds of a core that a captured call takes.
+func (a *arming) cost() float64 { return around * float64(a.nanos.Load()) / 1e9 }
 
 // tick sets how many calls may be captured until the next tick.
 func (s *session) tick(n int, now time.Time) {
 	perTick := lasts(n).Seconds()
-	part := s.afford()
+	share := s.afford()
 	s.bytes.Store(min(s.bytes.Load()+int64(float64(s.start.Bytes)*perTick), int64(s.start.Bytes)))
 	for _, a := range s.sites {
 		switch n % windowEach {
@@ -252,7 +271,7 @@ func (s *session) tick(n int, now time.Time) {
 		if s.over.Load() {
 			continue
 		}
-		fair := float64(s.start.Rate) * part * perTick
+		fair := min(float64(s.start.Rate), share/max(a.cost(), 1e-9)) * perTick
 		a.owed = min(a.owed+fair, fair+1)
 		if whole := int64(a.owed); whole > 0 {
 			a.owed -= float64(whole)

@@ -336,6 +336,43 @@ func TestHanded(t *testing.T) {
 	}
 }
 
+// TestHandedOld: the file without other work needs no newer language than the module has.
+func TestHandedOld(t *testing.T) {
+	dir := t.TempDir()
+	for file, text := range map[string]string{"go.mod": "module ex.com/p\n\ngo 1.17\n", "p.go": `package p
+
+func Sum(a []uint16, b []float64, c []bool, d ...string) int { return len(a) + len(b) + len(c) + len(d) }
+`} {
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	u, err := source.Load(t.Context(), source.Options{Dir: dir, Spec: "./.Sum"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := `{"args": [{"$cap": 4, "value": [1, 2]}, [1.5], [true], ["a", "bc"]]}
+{"args": [null, [], null, null]}`
+	records, err := corpus.Read(u, strings.NewReader(calls), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := corpus.Observed(u, records, corpus.Seen{Calls: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := Select(u, c, bounds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Handed = true
+	text, err := p.File(Form{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, u, text)
+}
+
 // TestHandedIsNotSeen: other work takes most of a benchmark's time, and none of the target's.
 func TestHandedIsNotSeen(t *testing.T) {
 	u, c := load(t, "Fold", mixed(50)...)
@@ -359,27 +396,44 @@ func TestHandedIsNotSeen(t *testing.T) {
 	}
 }
 
+// TestFewSamples: a form whose profile says little does not win by a higher estimate.
+func TestFewSamples(t *testing.T) {
+	many := beagle.Similarity{Estimate: 0.9, Low: 0.88, High: 0.92}
+	few := beagle.Similarity{Estimate: 1, Low: 0.78, High: 1}
+	form := func(s beagle.Similarity) *try {
+		return &try{fit: &beagle.BenchmarkFit{Callees: s, Lines: s, Needed: 0.98}}
+	}
+	if better(form(few), form(many)) || !better(form(many), form(few)) {
+		t.Error("40 samples are preferred to 10,000")
+	}
+}
+
 // TestHandsOver climbs to the amount of other work that is most alike: it stops where more makes it
-// less alike, and tries half a step to each side.
+// less alike, and tries half a step to each side. A form that does not build is no gain.
 func TestHandsOver(t *testing.T) {
 	for _, c := range []struct {
-		best int // pieces of other work
-		want []int
+		best, builds int // pieces of other work
+		want         []int
 	}{
-		{0, []int{0, 4}},
-		{4, []int{0, 4, 16, 2, 8}},
-		{10, []int{0, 4, 16, 64, 8, 32}},
-		{64, []int{0, 4, 16, 64, 32}},
+		{0, maxWork, []int{0, 4}},
+		{4, maxWork, []int{0, 4, 16, 2, 8}},
+		{10, maxWork, []int{0, 4, 16, 64, 8, 32}},
+		{64, maxWork, []int{0, 4, 16, 64, 32}},
+		{64, 0, []int{0, 4}},
+		{64, -1, []int{0}},
 	} {
 		var tried []int
-		f := &Fitter{Needed: 0.98}
-		_, err := f.hand(Plan{}, func(p Plan, _ string) (*try, error) {
+		f := &Fitter{Needed: 0.98, Say: func(string) {}}
+		best, err := f.hand(Plan{}, func(p Plan, _ string) (*try, error) {
 			tried = append(tried, p.Work)
+			if p.Work > c.builds {
+				return nil, &beagle.UsageError{What: "it does not build"}
+			}
 			off := math.Abs(math.Log2(float64(p.Work+1) / float64(c.best+1)))
-			s := beagle.Similarity{Estimate: 0.9 - off/20, High: 0.9}
+			s := beagle.Similarity{Estimate: 0.9 - off/20, Low: 0.8 - off/20, High: 0.9}
 			return &try{plan: p, fit: &beagle.BenchmarkFit{Callees: s, Lines: s, Needed: 0.98}}, nil
 		})
-		if err != nil || !slices.Equal(tried, c.want) {
+		if err != nil || !slices.Equal(tried, c.want) || (best == nil) != (c.builds < 0) {
 			t.Errorf("most alike with %d: tried %v, want %v %v", c.best, tried, c.want, err)
 		}
 	}

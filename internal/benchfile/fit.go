@@ -2,6 +2,7 @@ package benchfile
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -79,7 +80,7 @@ func (f *Fitter) Fit(ctx context.Context, p *Plan) (*beagle.BenchmarkFit, error)
 		if err != nil {
 			return nil, err
 		}
-		if better(handed, best) {
+		if handed != nil && better(handed, best) {
 			best = handed
 		}
 	}
@@ -115,12 +116,19 @@ func (f *Fitter) Fit(ctx context.Context, p *Plan) (*beagle.BenchmarkFit, error)
 
 // hand returns the most alike form whose calls are handed over. It adds other work, four times as
 // much in each step, while that makes the form more alike, and then tries half a step to each side.
+// A form that cannot be run, as one that the module's version of Go does not know, is no gain; nil
+// if that holds for all.
 func (f *Fitter) hand(p Plan, attempt func(Plan, string) (*try, error)) (*try, error) {
 	p.Handed = true
 	var best *try
 	gains := func(work int) (bool, error) {
 		p.Work = work
 		t, err := attempt(p, "the recorded shares")
+		var failed *beagle.UsageError
+		if errors.As(err, &failed) {
+			f.Say(p.state() + ": " + failed.What)
+			return false, nil
+		}
 		if err != nil || best != nil && score(t) <= score(best) {
 			return false, err
 		}
@@ -132,7 +140,7 @@ func (f *Fitter) hand(p Plan, attempt func(Plan, string) (*try, error)) (*try, e
 	for work := first; more && err == nil && work <= maxWork; work *= step {
 		more, err = gains(work)
 	}
-	if err != nil {
+	if err != nil || best == nil {
 		return nil, err
 	}
 	for _, work := range []int{best.plan.Work / 2, best.plan.Work * 2} {
@@ -156,7 +164,12 @@ func unlike(t *try) bool {
 // evidence: the more of the calls a try moves away from them, the more it must gain.
 func better(a, b *try) bool { return score(a) > score(b)+0.01+0.1*a.plan.moved }
 
-func score(t *try) float64 { return min(t.fit.Callees.Estimate, t.fit.Lines.Estimate) }
+// score returns how alike a form is at least. By its estimate, a form with few samples would win by
+// chance, and then even be taken for one that is as alike as needed.
+func score(t *try) float64 { return min(t.fit.Callees.Low, t.fit.Lines.Low) }
+
+// mostLonger bounds how much longer a form is profiled whose calls are a small part of its time.
+const mostLonger = 8
 
 // attempt builds and profiles one form.
 func (f *Fitter) attempt(ctx context.Context, plan Plan, what string) (*try, error) {
@@ -170,7 +183,11 @@ func (f *Fitter) attempt(ctx context.Context, plan Plan, what string) (*try, err
 		return nil, err
 	}
 	defer b.Close()
-	run, err := b.Profile(ctx, "^"+plan.Benchmarks()[0]+"$", f.Seconds)
+	pattern := "^" + plan.Benchmarks()[0] + "$"
+	run, err := b.Profile(ctx, pattern, f.Seconds)
+	if err == nil && plan.Work > 0 { // most of the time is no call's
+		run, err = b.Profile(ctx, pattern, f.Seconds*min(1/run.Subtree.Share, mostLonger))
+	}
 	if err != nil {
 		return nil, err
 	}

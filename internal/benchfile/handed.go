@@ -58,8 +58,8 @@ func read(q beagle.Param, name string) string {
 	case typ == "[]bool":
 		return fmt.Sprintf("\tfor _, v := range %s {\n\t\tif v {\n\t\t\tn++\n\t\t}\n\t}\n", name)
 	}
-	return fmt.Sprintf("\tfor _, v := range %[1]s[:min(len(%[1]s)+1, cap(%[1]s))] { // and the place behind it\n"+
-		"\t\tn += int(v)\n\t}\n", name)
+	return fmt.Sprintf("\tfor k := 0; k <= len(%[1]s) && k < cap(%[1]s); k++ { // and the place behind it\n"+
+		"\t\tn += int(%[1]s[:cap(%[1]s)][k])\n\t}\n", name)
 }
 
 // writeWork declares the pieces of other work. Each is the instance of one function for a type of

@@ -65,27 +65,44 @@ func live(ctx context.Context, address string, o Options) ([]*hotspots.Profile, 
 const sliceSeconds = 5
 
 // slicesOf takes one profile, in slices that are spread evenly over o.Over: the load of a service
-// drifts, and a profile in one piece knows one moment of it.
+// drifts, and a profile in one piece knows one moment of it. A slice that fails is left out.
 func slicesOf(ctx context.Context, u url.URL, page string, o Options) ([]*hotspots.Profile, error) {
+	// An address may name its seconds.
+	q := u.Query()
+	if n, err := strconv.Atoi(q.Get("seconds")); err == nil && n > 0 {
+		o.Seconds = n
+		q.Del("seconds")
+		u.RawQuery = q.Encode()
+	}
 	n := 1
 	if o.Over > time.Duration(o.Seconds)*time.Second {
-		n = max(o.Seconds/sliceSeconds, 1)
+		n = min(max((o.Seconds+sliceSeconds-1)/sliceSeconds, 2), o.Seconds)
 	}
 	o.Seconds = (o.Seconds + n - 1) / n
+	// Take the slices.
 	var all []*hotspots.Profile
-	for began := time.Now(); len(all) < n; {
-		p, err := onePage(ctx, u, page, o)
-		if err != nil {
-			return nil, err
-		}
-		if all = append(all, p); len(all) == n {
-			break
-		}
+	var failed []error
+	began, slice := time.Now(), o
+	for i := range n {
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
-		case <-time.After(time.Until(began.Add(o.Over * time.Duration(len(all)) / time.Duration(n)))):
+		case <-time.After(time.Until(began.Add(o.Over * time.Duration(i) / time.Duration(n)))):
 		}
+		p, err := onePage(ctx, u, page, slice)
+		slice.Warn = func(string) {} // its doubts hold for all slices
+		switch {
+		case err == nil:
+			all = append(all, p)
+		case ctx.Err() != nil || len(all) == 0: // an address that never answered is not asked again
+			return nil, err
+		default:
+			failed = append(failed, err)
+		}
+	}
+	if len(failed) > 0 {
+		o.Warn(fmt.Sprintf("%d of %d slices of %s failed, and are left out: %s", len(failed), n,
+			u.Host+path.Join(u.Path, page), tail.First(failed[0].Error())))
 	}
 	return all, nil
 }

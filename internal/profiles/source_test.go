@@ -208,6 +208,47 @@ func TestLiveSlices(t *testing.T) {
 	}
 }
 
+// TestLiveSliceFails: a slice that fails does not take the others with it. What is odd of all
+// slices is said once.
+func TestLiveSliceFails(t *testing.T) {
+	t.Parallel() // it waits
+	data := planted(t, "cpu", time.Unix(1e9, 0), "50 ex.com/s/a.F@a/f.go:4")
+	var asked []string
+	failing := false
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if asked = append(asked, r.URL.Query().Get("seconds")); len(asked) == 2 && failing {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		w.Write(data)
+	}))
+	defer s.Close()
+	for _, c := range []struct {
+		seconds int
+		over    time.Duration
+		query   string
+		fails   bool
+		asked   []string
+		slices  int
+	}{
+		{11, 11100 * time.Millisecond, "", true, []string{"4", "4", "4"}, 2},
+		{30, 2100 * time.Millisecond, "?seconds=2", false, []string{"1", "1"}, 2},
+		{1, 2 * time.Second, "", false, []string{"1"}, 1},
+	} {
+		var said []string
+		asked, failing = nil, c.fails
+		all, err := Read(t.Context(), []string{s.URL + "/debug/pprof/profile" + c.query}, Options{Seconds: c.seconds,
+			Over: c.over, Warn: func(text string) { said = append(said, text) }})
+		if err != nil || len(all) != c.slices || !slices.Equal(asked, c.asked) {
+			t.Errorf("%d s%s: %d slices, asked for %q, %v", c.seconds, c.query, len(all), asked, err)
+		}
+		text := strings.Join(said, "")
+		if told := strings.Contains(text, "1 of 3 slices"); told != c.fails || strings.Count(text, "clock") != 1 {
+			t.Errorf("%d s%s: %q", c.seconds, c.query, said)
+		}
+	}
+}
+
 // TestLiveInterrupted: an interrupt ends a live profile at once, on both sides.
 func TestLiveInterrupted(t *testing.T) {
 	began, ended := make(chan bool), make(chan bool)
