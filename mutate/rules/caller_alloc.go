@@ -81,7 +81,7 @@ func allocatesFixed(p *mutate.Pass, d facts.Declaration) bool {
 		if _, ok := p.IsBuiltin(v, "new"); ok {
 			return true
 		}
-		if _, ok := p.IsBuiltin(v, "make"); ok && len(v.Args) == 2 && isSlice(d.Var.Type()) {
+		if _, ok := p.IsBuiltin(v, "make"); ok && len(v.Args) == 2 && facts.IsSlice(d.Var.Type()) {
 			n, constant := p.Int(v.Args[1])
 			// What is too large goes to the heap wherever it is made.
 			return constant && n > 0 && n*elementSize(d.Var.Type().Underlying().(*types.Slice).Elem()) <= 64<<10

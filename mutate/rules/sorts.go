@@ -42,7 +42,7 @@ func parseSort(p *mutate.Pass, call *ast.CallExpr) (*sortCall, bool) {
 	// The list is named by a variable or by fields, and the order is a function literal.
 	lit, ok := call.Args[1].(*ast.FuncLit)
 	of := p.Info.TypeOf(s.list)
-	if s.slice == nil && !fieldChain(p, s.list) || !ok || !isSlice(of) {
+	if s.slice == nil && !fieldChain(p, s.list) || !ok || !facts.IsSlice(of) {
 		return nil, false
 	}
 	if s.elem, ok = facts.TypeText(p, of.Underlying().(*types.Slice).Elem()); !ok {
