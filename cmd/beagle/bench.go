@@ -19,6 +19,7 @@ import (
 	"github.com/beagle-go/beagle/internal/profiles"
 	"github.com/beagle-go/beagle/internal/scratch"
 	"github.com/beagle-go/beagle/internal/source"
+	"github.com/beagle-go/beagle/internal/tail"
 )
 
 var benchCommand = &command{
@@ -237,7 +238,7 @@ func (o *benchFlags) fitting(ctx context.Context, u *source.Unit, p *progress) (
 		}
 		if _, err := os.Stat(abs); err != nil {
 			return nil, nil, &beagle.UsageError{
-				What:   "--pgo: " + err.Error(),
+				What:   "--pgo: " + tail.FileError(err),
 				Remedy: "name the profile of production's build",
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/beagle-go/beagle/internal/inject"
 	"github.com/beagle-go/beagle/internal/source"
 	"github.com/beagle-go/beagle/internal/syntax"
+	"github.com/beagle-go/beagle/internal/tail"
 	"github.com/beagle-go/beagle/internal/verify"
 	"github.com/beagle-go/beagle/mutate/lift"
 )
@@ -80,7 +81,7 @@ func versionsNamed(ctx context.Context, dir, candidate, spec string, tags []stri
 	names naming) (*inject.Versions, error) {
 	text, err := os.ReadFile(candidate)
 	if err != nil {
-		return nil, &beagle.UsageError{What: "--rollout: " + err.Error(),
+		return nil, &beagle.UsageError{What: "--rollout: " + tail.FileError(err),
 			Remedy: "give a Go file that declares the function again"}
 	}
 	// Load the target. Versions with state of their own would diverge.

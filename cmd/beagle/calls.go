@@ -12,6 +12,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/profiles"
+	"github.com/beagle-go/beagle/internal/tail"
 	"github.com/beagle-go/beagle/probe/wire"
 )
 
@@ -28,7 +29,7 @@ func readCalls(name string) (map[string]float64, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return nil, &beagle.UsageError{
-			What:   "--calls: " + err.Error(),
+			What:   "--calls: " + tail.FileError(err),
 			Remedy: "give a file with lines of TARGET CALLS-A-SECOND, or of 'beagle capture status --json'",
 		}
 	}

@@ -100,7 +100,7 @@ func runCapture(ctx context.Context, c *command, args []string, std stdio) (int,
 	// Check the number of sites.
 	if n := len(o.rest); n < verb.least || n > verb.most {
 		return exitUsage, &beagle.UsageError{
-			What:   fmt.Sprintf("capture %s: %s given, it takes %s", o.verb, countOf(o.rest), verb.takes),
+			What:   fmt.Sprintf("%s: %s given, it takes %s", o.verb, countOf(o.rest), verb.takes),
 			Remedy: "'beagle capture --help' shows examples",
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/beagle-go/beagle/internal/hotspots"
 	"github.com/beagle-go/beagle/internal/profiles"
 	"github.com/beagle-go/beagle/internal/settings"
+	"github.com/beagle-go/beagle/internal/tail"
 )
 
 var hotspotsCommand = &command{
@@ -321,7 +322,7 @@ func (h *hotspotFlags) writeFlame(ctx context.Context, t *hotspots.Table) error 
 	}
 	if err := os.WriteFile(h.html, page.Bytes(), 0o666); err != nil {
 		return &beagle.UsageError{
-			What:   "--html: " + err.Error(),
+			What:   "--html: " + tail.FileError(err),
 			Remedy: "name a file in a directory that can be written",
 		}
 	}

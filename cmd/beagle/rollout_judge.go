@@ -17,6 +17,7 @@ import (
 	"github.com/beagle-go/beagle/internal/rollout"
 	"github.com/beagle-go/beagle/internal/rollout/pilot"
 	"github.com/beagle-go/beagle/internal/scratch"
+	"github.com/beagle-go/beagle/internal/tail"
 )
 
 // reportOf returns an experiment and its last decision as a report.
@@ -111,7 +112,7 @@ func (o *rolloutFlags) experiment() (*rollout.Experiment, error) {
 func readPlan(file string) (p rollout.Plan, err error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return p, &beagle.UsageError{What: "--plan: " + err.Error(), Remedy: "name a file with a plan"}
+		return p, &beagle.UsageError{What: "--plan: " + tail.FileError(err), Remedy: "name a file with a plan"}
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
@@ -149,7 +150,8 @@ func readBlocks(file string) (out []rollout.Block, err error) {
 	if file != "-" {
 		f, err := os.Open(file)
 		if err != nil {
-			return nil, &beagle.UsageError{What: err.Error(), Remedy: "name files of blocks, a JSON object a line"}
+			return nil, &beagle.UsageError{What: tail.FileError(err),
+				Remedy: "name files of blocks, a JSON object a line"}
 		}
 		defer f.Close()
 		in = f

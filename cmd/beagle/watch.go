@@ -20,6 +20,7 @@ import (
 	"github.com/beagle-go/beagle/internal/profiles"
 	"github.com/beagle-go/beagle/internal/settings"
 	"github.com/beagle-go/beagle/internal/store"
+	"github.com/beagle-go/beagle/internal/tail"
 	"github.com/beagle-go/beagle/internal/watch"
 	"github.com/beagle-go/beagle/internal/watch/windows"
 )
@@ -319,7 +320,8 @@ func (o *watchFlags) addInputs(a *windows.Archive) error {
 			}
 		}
 		if err != nil {
-			return &beagle.UsageError{What: "--inputs: " + err.Error(), Remedy: "docs/corpus.md has the form of a call"}
+			return &beagle.UsageError{What: "--inputs: " + tail.FileError(err),
+				Remedy: "docs/corpus.md has the form of a call"}
 		}
 	}
 	return nil
@@ -332,7 +334,7 @@ func readTargets(file string) (out []watch.Target, err error) {
 	}
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return nil, &beagle.UsageError{What: "--targets: " + err.Error(), Remedy: "give a file of JSON lines"}
+		return nil, &beagle.UsageError{What: "--targets: " + tail.FileError(err), Remedy: "give a file of JSON lines"}
 	}
 	n := 0
 	for line := range bytes.Lines(data) {
