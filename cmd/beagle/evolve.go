@@ -173,7 +173,7 @@ func runEvolve(ctx context.Context, c *command, args []string, std stdio) (int, 
 		return exitUsage, err
 	}
 	// Search on a fleet, or else in this process.
-	if away, err := onFleet.asked(); err != nil || away {
+	if away, err := onFleet.onServer(); err != nil || away {
 		if err != nil {
 			return exitUsage, err
 		}

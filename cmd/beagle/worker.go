@@ -81,9 +81,9 @@ func (o *fleetOptions) flags(f *flagSet) {
 	f.StringVar(&o.id, "run-id", "", "with --temporal: `name` of the run; a second start of a name follows the first")
 }
 
-// asked reports whether the run goes to a fleet, and refuses what only makes
+// onServer reports whether the run goes to a fleet, and refuses what only makes
 // sense if it does.
-func (o *fleetOptions) asked() (bool, error) {
+func (o *fleetOptions) onServer() (bool, error) {
 	if o.server.Address == "" && o.id != "" {
 		return false, &beagle.UsageError{
 			What:   "--run-id is for runs on a Temporal server",
