@@ -33,6 +33,7 @@ func readCalls(name string) (map[string]float64, error) {
 			Remedy: "give a file with lines of TARGET CALLS-A-SECOND, or of 'beagle capture status --json'",
 		}
 	}
+	// The states of probes are JSON objects, and no target begins like one.
 	var calls map[string]float64
 	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
 		calls, err = callsOfProbes(file, data)
@@ -77,6 +78,7 @@ func callsOfLines(file string, data []byte) (map[string]float64, error) {
 // callsOfProbes adds up the rates that the probes of several processes counted.
 func callsOfProbes(file string, data []byte) (map[string]float64, error) {
 	calls := map[string]float64{}
+	// Each process has an object of its own. Their rates add up to that of the service.
 	for d := json.NewDecoder(bytes.NewReader(data)); ; {
 		var s wire.Status
 		if err := d.Decode(&s); errors.Is(err, io.EOF) {
@@ -93,6 +95,7 @@ func callsOfProbes(file string, data []byte) (map[string]float64, error) {
 			}
 		}
 	}
+	// A function without calls is no fact about it: nothing was counted.
 	if len(calls) == 0 {
 		return nil, &beagle.UsageError{
 			What:   file + " has no function whose calls were counted",

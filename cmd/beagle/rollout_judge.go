@@ -87,6 +87,7 @@ func hasEnded(e *rollout.Experiment) bool {
 
 // experiment reads the state, or begins one by the plan.
 func (o *rolloutFlags) experiment() (*rollout.Experiment, error) {
+	// A state that is there has its plan inside. One that is not there yet is written at the end.
 	if o.state != "" {
 		e, err := loadExperiment(o.state)
 		if err == nil || !errors.Is(err, fs.ErrNotExist) {
@@ -156,6 +157,7 @@ func readBlocks(file string) (out []rollout.Block, err error) {
 		defer f.Close()
 		in = f
 	}
+	// An error names its line: a file may hold the blocks of weeks.
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxBlockLine)
 	for n := 1; lines.Scan(); n++ {
@@ -188,6 +190,7 @@ func printRollout(out io.Writer, r *pilot.Report) {
 	if r.Blocks == 0 {
 		return
 	}
+	// A dash stands for what a metric or its rollout does not have.
 	w := tabwriter.NewWriter(p, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "\nMETRIC\tROLE\tEFFECT\tPLACEBO\tMARGIN\tP\tLAG 1\tWIDER\tSAYS")
 	for _, s := range r.Standings {

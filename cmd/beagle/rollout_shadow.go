@@ -71,6 +71,7 @@ func (o *rolloutFlags) replay(ctx context.Context, candidate string) (*beagle.Ve
 	if err != nil {
 		return nil, err
 	}
+	// The captured calls are all the inputs there are; its speed is measured in production.
 	spec := flow.Defaults()
 	spec.Target, spec.CorpusFile, spec.Dir, spec.NoMeasure = o.rest[1], o.corpus, o.dir, true
 	if err := spec.Validate(); err != nil {

@@ -118,6 +118,7 @@ func (o *watchFlags) check(f *flagSet) error {
 	bad := func(flag, what, remedy string) error {
 		return &beagle.UsageError{What: "--" + flag + " " + what, Remedy: remedy}
 	}
+	// Conditions of the form !(low <= x) refuse NaN, too.
 	switch {
 	case o.window < time.Second || o.window > 31*24*time.Hour:
 		return bad("window", fmt.Sprintf("%s is not between a second and 31 days", o.window), "1h is common")
@@ -342,6 +343,7 @@ func readTargets(file string) (out []watch.Target, err error) {
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
+		// A misspelt field would leave a bound at zero, and the watch would report all or nothing.
 		var t watch.Target
 		d := json.NewDecoder(bytes.NewReader(line))
 		d.DisallowUnknownFields()
@@ -397,6 +399,7 @@ func (w *watcher) read(ctx context.Context) error {
 	if len(sources) == 1 && sources[0] == os.DevNull {
 		return nil
 	}
+	// A directory of profiles grows: read only those that came since.
 	if until, ok := w.archive.ReadUntil(); ok {
 		sources = profiles.Since(sources, until)
 	}
@@ -411,6 +414,7 @@ func (w *watcher) read(ctx context.Context) error {
 	if err != nil {
 		return &beagle.UsageError{What: err.Error(), Remedy: "give profiles as runtime/pprof writes them"}
 	}
+	// Nothing new is no error, but a service that stopped writing looks the same.
 	if n == 0 && !w.quiet {
 		fmt.Fprintln(w.std.err, "warning: no profile is newer than those that were read before")
 	}
@@ -423,6 +427,7 @@ func (w *watcher) forever(ctx context.Context) (int, error) {
 	defer t.Stop()
 	for {
 		if _, err := w.look(ctx); err != nil && ctx.Err() == nil {
+			// A usage error has its remedy in a field of its own.
 			w.gauges.failed()
 			var bad *beagle.UsageError
 			if errors.As(err, &bad) {

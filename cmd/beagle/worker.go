@@ -52,6 +52,7 @@ func runWorker(ctx context.Context, c *command, args []string, std stdio) (int, 
 	if _, err := parse(f, args, 0, 0); err != nil {
 		return exitUsage, err
 	}
+	// Other commands can do without a server; a worker has no other source of work.
 	if server.Address == "" {
 		return exitUsage, &beagle.UsageError{
 			What:   "no server is named",
@@ -104,6 +105,7 @@ func withFleet(
 	p := newProgress(std.err, o.quiet)
 	defer p.stop()
 	result, err := run(&fleet.Driver{Store: s, Server: server, Watch: p.watch, Log: std.err})
+	// The server carries the run on when this command ends: only its own word stops it.
 	var away *fleet.Detached
 	var stopped *fleet.Canceled
 	switch {
