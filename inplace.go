@@ -29,7 +29,7 @@ type InPlace struct {
 	Because    string   `json:"because,omitempty"`    // why no record of a call serves
 	Outside    string   `json:"outside,omitempty"`    // by which it reads outside of its memory, or prints
 	Recorded   []string `json:"recorded,omitempty"`   // functions of a group whose recorded calls judge versions, too
-	Unnoticed  []string `json:"unnoticed,omitempty"`  // functions of a group that may do nothing for all the tests know
+	Unnoticed  []string `json:"unnoticed,omitempty"`  // functions of a group whose effect the tests do not notice
 }
 
 // Within says how two versions are compared within one call of the target.

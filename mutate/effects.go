@@ -5,6 +5,8 @@ import (
 	"go/token"
 	"go/types"
 	"iter"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // Effects lists the possible effects of a piece of code besides yielding a value. Every field errs
@@ -278,7 +280,7 @@ func (a *effectsVisitor) binary(n *ast.BinaryExpr) {
 	a.operation(n.Op, n.Y)
 	switch n.Op {
 	case token.ADD:
-		if b, ok := a.p.Info.TypeOf(n).Underlying().(*types.Basic); ok && b.Info()&types.IsString != 0 {
+		if syntax.IsText(a.p.Info.TypeOf(n)) {
 			a.Allocs = true
 		}
 	case token.EQL, token.NEQ:

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // A flow says how a statement ended.
@@ -303,7 +305,7 @@ func (ev *evaluator) convert(e *ast.CallExpr, to types.Type) Value {
 	v := ev.expr(e.Args[0])
 	switch v := v.(type) {
 	case int64, uint64:
-		if b, ok := to.Underlying().(*types.Basic); ok && b.Info()&types.IsInteger != 0 {
+		if syntax.IsInteger(to) {
 			return ev.fit(v, to)
 		}
 	case string:
@@ -314,7 +316,7 @@ func (ev *evaluator) convert(e *ast.CallExpr, to types.Type) Value {
 			}
 			return list
 		}
-		if b, ok := to.Underlying().(*types.Basic); ok && b.Info()&types.IsString != 0 {
+		if syntax.IsText(to) {
 			return v
 		}
 	case bool:

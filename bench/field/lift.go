@@ -321,6 +321,8 @@ func (l *liftSample) build(
 	return "", "it does not build, whatever is left out"
 }
 
+// firstLine returns the first line of the go command's output that is not the name of a package,
+// which [tail.First] would return.
 func firstLine(s string) string {
 	for line := range strings.Lines(s) {
 		if !strings.HasPrefix(line, "#") {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/special"
 	"github.com/beagle-go/beagle/internal/tail"
 )
 
@@ -109,8 +110,7 @@ func bestAfter(trials []beagle.Attempt) float64 {
 }
 
 func median(xs []float64) float64 {
-	sorted := slices.Sorted(slices.Values(xs))
-	return sorted[len(sorted)/2]
+	return special.Quantile(slices.Sorted(slices.Values(xs)), 0.5)
 }
 
 // fork makes a run with another run's inputs, audit and profile, and an empty search.

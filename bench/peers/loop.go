@@ -237,7 +237,10 @@ func (r *loopRun) tell(w replied, evaluated bool) error {
 		return err
 	}
 	tmp := filepath.Join(r.dir, "search.new")
-	err = errors.Join(os.WriteFile(tmp, state, 0o644), os.Rename(tmp, filepath.Join(r.dir, "search.json")))
+	if err := os.WriteFile(tmp, state, 0o644); err != nil {
+		return err // half a search must not replace a whole one
+	}
+	err = os.Rename(tmp, filepath.Join(r.dir, "search.json"))
 	r.saved = time.Now()
 	r.saving = r.saved.Sub(began)
 	return err

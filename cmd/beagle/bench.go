@@ -19,6 +19,7 @@ import (
 	"github.com/beagle-go/beagle/internal/profiles"
 	"github.com/beagle-go/beagle/internal/scratch"
 	"github.com/beagle-go/beagle/internal/source"
+	"github.com/beagle-go/beagle/internal/tail"
 )
 
 var benchCommand = &command{
@@ -70,6 +71,7 @@ type benchFlags struct {
 
 // flags declares the flags of beagle bench.
 func (o *benchFlags) flags(f *flagSet) {
+	// The module and the inputs, as for evolve.
 	s := &o.spec
 	f.StringVar(&s.Dir, "C", s.Dir, "work in this `directory`'s module")
 	f.Var(listFlag{&s.Tags}, "tags", "build tags, separated by `commas`")
@@ -80,6 +82,7 @@ func (o *benchFlags) flags(f *flagSet) {
 	f.StringVar(&o.out, "o", "",
 		"write the benchmark to this `file`, - for standard output; beside the function by default")
 	f.StringVar(&o.corpusOut, "corpus-out", "", "write the same inputs to this `file` for evolve and verify --corpus")
+	// The profile that the benchmark is fitted to.
 	f.Func("profile", "compare with production's CPU profile: a `source` as hotspots takes it; may be repeated",
 		func(text string) error { o.profile = append(o.profile, text); return nil })
 	f.StringVar(&o.existing, "bench", "", "compare this `benchmark` of the package with --profile, and write none")
@@ -97,6 +100,7 @@ func (o *benchFlags) flags(f *flagSet) {
 
 // check returns a *beagle.UsageError for a flag whose value is out of range or needs another flag.
 func (o *benchFlags) check() error {
+	// Conditions of the form !(low <= x) refuse NaN, too.
 	bad := func(what, remedy string) error { return &beagle.UsageError{What: what, Remedy: remedy} }
 	switch {
 	case o.existing != "" && len(o.profile) == 0:
@@ -230,6 +234,7 @@ func (o *benchFlags) fitting(ctx context.Context, u *source.Unit, p *progress) (
 	f := &benchfile.Fitter{
 		Production: whole, Halves: halves, Needed: o.similar / 100, Seconds: o.seconds, State: o.state,
 	}
+	// The build runs in the module's directory, so its profile needs an absolute path.
 	if o.pgo != "" {
 		abs, err := filepath.Abs(o.pgo)
 		if err != nil {
@@ -237,7 +242,7 @@ func (o *benchFlags) fitting(ctx context.Context, u *source.Unit, p *progress) (
 		}
 		if _, err := os.Stat(abs); err != nil {
 			return nil, nil, &beagle.UsageError{
-				What:   "--pgo: " + err.Error(),
+				What:   "--pgo: " + tail.FileError(err),
 				Remedy: "name the profile of production's build",
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/beagle-go/beagle/internal/inject"
 	"github.com/beagle-go/beagle/internal/source"
 	"github.com/beagle-go/beagle/internal/syntax"
+	"github.com/beagle-go/beagle/internal/tail"
 	"github.com/beagle-go/beagle/internal/verify"
 	"github.com/beagle-go/beagle/mutate/lift"
 )
@@ -22,6 +23,8 @@ const alignment = 64
 // rolloutFlag takes --rollout CANDIDATE.go PKG.Func out of the go command's arguments.
 func rolloutFlag(args []string) (candidate, spec string, rest []string, err error) {
 	for i := 0; i < len(args); i++ {
+		// The go command's flags are unknown here, so all that is not --rollout passes. After --
+		// come arguments of a program, which may have a --rollout of its own.
 		name, value, joined := strings.Cut(args[i], "=")
 		if args[i] == "--" {
 			return candidate, spec, append(rest, args[i:]...), nil
@@ -30,6 +33,7 @@ func rolloutFlag(args []string) (candidate, spec string, rest []string, err erro
 			rest = append(rest, args[i])
 			continue
 		}
+		// The candidate may stand behind the flag's =, and the function is a word of its own.
 		words := args[i+1:]
 		if joined {
 			words = append([]string{value}, words...)
@@ -80,7 +84,7 @@ func versionsNamed(ctx context.Context, dir, candidate, spec string, tags []stri
 	names naming) (*inject.Versions, error) {
 	text, err := os.ReadFile(candidate)
 	if err != nil {
-		return nil, &beagle.UsageError{What: "--rollout: " + err.Error(),
+		return nil, &beagle.UsageError{What: "--rollout: " + tail.FileError(err),
 			Remedy: "give a Go file that declares the function again"}
 	}
 	// Load the target. Versions with state of their own would diverge.
@@ -137,6 +141,7 @@ func admitted(ctx context.Context, u *source.Unit, name, text string) (*source.F
 	if problem != nil {
 		return nil, bad(problem.Message)
 	}
+	// What needs no inputs is checked here; the rest is for a verdict.
 	v, err := verify.Static(ctx, &verify.Env{Unit: u, InPlace: true}, beagle.NewCandidate(canonical, nil, nil), nil)
 	if err != nil {
 		return nil, err
@@ -155,6 +160,7 @@ func aligned(args []string) []string {
 		if name != "-ldflags" && name != "--ldflags" {
 			continue
 		}
+		// The go command takes the last -ldflags alone, so add to the one that is given.
 		out := slices.Clone(args)
 		if joined {
 			out[i] = "-ldflags=" + value + " " + add

@@ -12,6 +12,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/profiles"
+	"github.com/beagle-go/beagle/internal/tail"
 	"github.com/beagle-go/beagle/probe/wire"
 )
 
@@ -28,10 +29,11 @@ func readCalls(name string) (map[string]float64, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return nil, &beagle.UsageError{
-			What:   "--calls: " + err.Error(),
+			What:   "--calls: " + tail.FileError(err),
 			Remedy: "give a file with lines of TARGET CALLS-A-SECOND, or of 'beagle capture status --json'",
 		}
 	}
+	// The states of probes are JSON objects, and no target begins like one.
 	var calls map[string]float64
 	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
 		calls, err = callsOfProbes(file, data)
@@ -76,6 +78,7 @@ func callsOfLines(file string, data []byte) (map[string]float64, error) {
 // callsOfProbes adds up the rates that the probes of several processes counted.
 func callsOfProbes(file string, data []byte) (map[string]float64, error) {
 	calls := map[string]float64{}
+	// Each process has an object of its own. Their rates add up to that of the service.
 	for d := json.NewDecoder(bytes.NewReader(data)); ; {
 		var s wire.Status
 		if err := d.Decode(&s); errors.Is(err, io.EOF) {
@@ -92,6 +95,7 @@ func callsOfProbes(file string, data []byte) (map[string]float64, error) {
 			}
 		}
 	}
+	// A function without calls is no fact about it: nothing was counted.
 	if len(calls) == 0 {
 		return nil, &beagle.UsageError{
 			What:   file + " has no function whose calls were counted",

@@ -91,6 +91,7 @@ type campaignRun struct {
 
 // flags declares the flags of beagle campaign.
 func (o *campaignFlags) flags(f *flagSet) {
+	// The service and its profile, as for hotspots.
 	s := &o.spec
 	f.StringVar(&o.spots.dir, "C", ".", "the checkout that was profiled: a `directory` in its module")
 	f.Var(listFlag{&s.Tags}, "tags", "build tags, separated by `commas`")
@@ -103,10 +104,12 @@ func (o *campaignFlags) flags(f *flagSet) {
 	f.Float64Var(&o.spots.least, "least", 0.5, "least net share in percent that is worth a change")
 	f.IntVar(&o.spots.seconds, "seconds", 30, "length of a live profile, in seconds")
 	f.DurationVar(&o.spots.over, "over", 0, "spread a live profile over this `time`, as for hotspots")
+	// The functions to take up, and the time for them.
 	f.IntVar(&o.targets, "targets", 5, "hot spots to take up; callers that are escalated to come on top")
 	f.Var(listFlag{&o.first}, "first", "hot spots to take up before those that save more, separated by `commas`")
 	f.BoolVar(&o.heads, "heads", false, "take up a function before those of its package that a search of it reaches")
 	f.DurationVar(&o.processor, "processor", 0, "processor time for the whole campaign; 0 is no limit")
+	// Each search, as for evolve.
 	f.IntVar(&s.Candidates, "candidates", s.Candidates, "versions of each function to evaluate")
 	f.DurationVar(&s.Measure, "measure", s.Measure, "time to measure the finalists of each function, at most")
 	f.DurationVar(&s.Fuzz, "fuzz", s.Fuzz, "longest search for inputs on which a finalist differs, in processor time")
@@ -117,6 +120,7 @@ func (o *campaignFlags) flags(f *flagSet) {
 		"how targets without recorded calls are judged: auto, corpus, inplace or state, as for evolve")
 	f.StringVar(&s.Sandbox, "sandbox", s.Sandbox, "auto or require, as for evolve")
 	f.Uint64Var(&s.Seed, "seed", s.Seed, "seed of the searches")
+	// The inputs, and what earlier campaigns left.
 	f.StringVar(&o.inputs, "inputs", "", "`directory` of recorded calls: tags.Normalize.jsonl for .../tags.Normalize")
 	f.StringVar(&o.at, "at", "", "capture the calls of each function at these probes, as for capture --at")
 	f.BoolVar(&o.again, "again", false, "try again what earlier campaigns tried without success")
@@ -220,6 +224,7 @@ func (o *campaignRun) reread(c *command, args, sources []string) (*campaignRun, 
 	if err := again.changes(f); err != nil {
 		return nil, nil, err
 	}
+	// The campaign goes on in its own directory, wherever this command stands.
 	again.store, again.state = o.store, state
 	again.spots.dir, again.spec.Dir = state.Dir, state.Dir
 	return again, f, nil
@@ -332,7 +337,7 @@ func (o *campaignFlags) checkTogether() error {
 	case o.inputs != "" && o.at != "":
 		return bad("--inputs and --at exclude each other", "give recorded calls, or capture them now")
 	}
-	// A campaign may be taken up from elsewhere.
+	// A campaign may be taken up from another directory, so its paths must not depend on this one.
 	at := strings.Split(o.at, ",")
 	for i, address := range at {
 		if address == "" || strings.Contains(address, "://") {
@@ -446,6 +451,7 @@ func (o *campaignRun) find() (b campaigns.Base, err error) {
 	}
 	var found []string
 	for _, name := range names {
+		// The start of an ID is enough, if it ends before the name's .json.
 		if id := filepath.Base(name); len(id) > len(o.resume)+4 && id[:len(o.resume)] == o.resume ||
 			id == o.resume+".json" {
 			found = append(found, name)

@@ -100,7 +100,7 @@ func runCapture(ctx context.Context, c *command, args []string, std stdio) (int,
 	// Check the number of sites.
 	if n := len(o.rest); n < verb.least || n > verb.most {
 		return exitUsage, &beagle.UsageError{
-			What:   fmt.Sprintf("capture %s: %s given, it takes %s", o.verb, countOf(o.rest), verb.takes),
+			What:   fmt.Sprintf("%s: %s given, it takes %s", o.verb, countOf(o.rest), verb.takes),
 			Remedy: "'beagle capture --help' shows examples",
 		}
 	}
@@ -124,6 +124,7 @@ func runCapture(ctx context.Context, c *command, args []string, std stdio) (int,
 
 // flags declares the flags of all verbs.
 func (o *captureFlags) flags(f *flagSet) {
+	// The processes, and the way to them.
 	f.Var(listFlag{&o.at}, "at",
 		"`addresses` of processes: paths of Unix sockets, or URLs of handlers, separated by commas")
 	f.Var(pidFlag{&o.pids}, "pid", "`numbers` of running Go processes without a probe: they are captured by uprobes")
@@ -132,6 +133,7 @@ func (o *captureFlags) flags(f *flagSet) {
 	f.StringVar(&o.token, "token", "", "`file` with the token (default: the one that BEAGLE_PROBE_TOKEN names)")
 	f.BoolVar(&o.json, "json", false, "print JSON (docs/json.md)")
 	f.StringVar(&o.out, "out", "", "start, pull: write the calls to this `file` of JSON lines (docs/corpus.md)")
+	// Bounds of a capture. A zero stands for the probe's own default.
 	f.DurationVar(&o.long, "for", 30*time.Second, "start, ask: length of the capture")
 	f.IntVar(&o.samples, "samples", 0, "start, ask: stop after so many calls of each process; 0 means by --for alone")
 	f.IntVar(&o.start.Rate, "rate", 0, "calls a second of each site and process, at most 1000 (default 10; ask: 1000)")
@@ -140,6 +142,7 @@ func (o *captureFlags) flags(f *flagSet) {
 	f.IntVar(&o.start.Elements, "elements", 0, "elements that are recorded of a list (default 64)")
 	f.IntVar(&o.start.Depth, "depth", 0, "levels of references that are recorded (default 3)")
 	f.IntVar(&o.start.Event, "call-bytes", 0, "bytes that are recorded of a call (default 2048)")
+	// How far to read, and what to hide.
 	f.BoolVar(&o.start.Raw, "raw", false, "record text as it is")
 	f.BoolVar(&o.start.Follow, "follow", false, "read behind pointers, whose memory other goroutines may write")
 	f.BoolVar(&o.start.Maps, "maps", false, "read maps: the process ends if one is written at that moment")
@@ -282,8 +285,10 @@ func (o *captureFlags) prepare(ctx context.Context) (err error) {
 
 // captureStart holds a capture until the time is over, and writes the calls on request.
 func captureStart(ctx context.Context, o *captureFlags, clients []*capture.Client) (int, error) {
+	// A probe stops a minute after the capture's end by itself, in case that this process is gone.
 	target := o.unit
 	o.start.Hits, o.start.TTL = o.samples, min(o.long.Seconds()+60, 86400)
+	// Print the cost once, early: the user can still stop a capture that costs too much.
 	told := 0
 	h := &capture.Hold{Start: o.start, Long: o.long, Keep: o.out != "", Watch: func(all []capture.Pulled) {
 		if told++; told == 1 && !o.json {
@@ -297,6 +302,7 @@ func captureStart(ctx context.Context, o *captureFlags, clients []*capture.Clien
 	if err != nil {
 		return exitNo, err
 	}
+	// Without a corpus to write, the counts are the result.
 	status := tellLost(o.std, all)
 	if target == nil {
 		for _, p := range all {
@@ -314,6 +320,7 @@ func (o *captureFlags) announce(ctx context.Context, clients []*capture.Client) 
 	if err != nil {
 		return err
 	}
+	// A corpus is of one version of the function, that of the checkout.
 	for i, st := range all {
 		if o.unit != nil {
 			if err := capture.Fits(o.unit, st.Sites, clients[i].Address); err != nil {

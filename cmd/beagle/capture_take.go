@@ -33,6 +33,7 @@ func capturePull(ctx context.Context, o *captureFlags, clients []*capture.Client
 	if o.out == "" && !o.json {
 		return exitUsage, &beagle.UsageError{What: "pull needs --out", Remedy: "name the file for the calls"}
 	}
+	// Open the file before taking: the processes forget the calls that they hand out.
 	target, err := o.target(ctx)
 	if err != nil {
 		return exitUsage, err

@@ -46,12 +46,15 @@ func printContract(w io.Writer, v *beagle.Verdict) {
 	if n == nil {
 		return
 	}
+	// A near miss is a rejected version that a contract would make right: print its support and its
+	// gain, so that a person can decide whether the contract is worth it.
 	fmt.Fprintf(w, "  near miss    right under the contract: %s\n", report.Contract(n.Contract))
 	fmt.Fprintf(w, "               kept to by %s\n", report.Support(n))
 	if n.Gain != nil {
 		fmt.Fprintf(w, "               then faster by %s, in a quick measurement\n", report.Ratio(*n.Gain))
 	}
 	fmt.Fprintf(w, "               accept it with %s\n", strings.TrimSpace(n.Flag))
+	// Its guarded form needs no contract.
 	g := n.Guarded
 	switch {
 	case g == nil:

@@ -173,7 +173,7 @@ func runEvolve(ctx context.Context, c *command, args []string, std stdio) (int, 
 		return exitUsage, err
 	}
 	// Search on a fleet, or else in this process.
-	if away, err := onFleet.asked(); err != nil || away {
+	if away, err := onFleet.onServer(); err != nil || away {
 		if err != nil {
 			return exitUsage, err
 		}
@@ -208,6 +208,7 @@ func checkEvolve(f *flagSet, spec *flow.Spec, o *evolveOptions, models *modelOpt
 	if err := o.check(); err != nil {
 		return err
 	}
+	// An empty list would mean the default set, which is not what was written.
 	if f.given("rules") && len(spec.Rules) == 0 {
 		return &beagle.UsageError{
 			What:   "--rules names no rewrite",
@@ -220,6 +221,7 @@ func checkEvolve(f *flagSet, spec *flow.Spec, o *evolveOptions, models *modelOpt
 			Remedy: "leave out --temporal or --offline",
 		}
 	}
+	// Settle the models first: the specification is valid only with them.
 	if err := models.settle(&spec.Models); err != nil {
 		return err
 	}
@@ -239,6 +241,7 @@ func withDriver(std stdio, o evolveOptions, run func(*local.Driver) (*beagle.Res
 	defer p.stop()
 	d := &local.Driver{Store: s, Watch: p.watch}
 	result, err := run(d)
+	// An interruption is no error: tell how to go on. Until the inputs are made, no run is there.
 	var stopped *local.Interrupted
 	if errors.As(err, &stopped) {
 		if stopped.Run == "" {
@@ -293,6 +296,7 @@ func writeFiles(dir string, r *beagle.Result) error {
 		"patch.diff":  func(w io.Writer) error { _, err := io.WriteString(w, r.Patch); return err },
 	}
 	for name, write := range writes {
+		// Without an improvement there is nothing to apply.
 		if name == "patch.diff" && r.Patch == "" {
 			continue
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/beagle-go/beagle/internal/hotspots"
 	"github.com/beagle-go/beagle/internal/profiles"
 	"github.com/beagle-go/beagle/internal/settings"
+	"github.com/beagle-go/beagle/internal/tail"
 )
 
 var hotspotsCommand = &command{
@@ -69,6 +70,7 @@ type hotspotFlags struct {
 
 // add declares the flags of beagle hotspots.
 func (h *hotspotFlags) add(f *flagSet) {
+	// The service: its code, its profile, and its price.
 	f.StringVar(&h.dir, "C", ".", "the checkout that was profiled: a `directory` in its module")
 	f.StringVar(&h.own, "own", "",
 		"import path `prefixes` of your own code, with commas; the checkout's module by default")
@@ -76,6 +78,7 @@ func (h *hotspotFlags) add(f *flagSet) {
 	f.StringVar(&h.config, "config", "", "`file` with services; "+settings.Name+" of the checkout by default")
 	f.StringVar(&h.service, "service", "", "`name` of the service in that file; needed when it has several")
 	f.StringVar(&h.price, "price", "", "price of an hour of one core: `0.04`, 0.04EUR, or a family such as aws/c7g")
+	// The question. Without one, the answer is the list.
 	f.StringVar(&h.why, "why", "", "say why `FUNC` is or is not among the hot spots")
 	f.StringVar(&h.diff, "diff", "", "say what moved since the profile or directory `OLD`")
 	f.StringVar(&h.calls, "calls", "",
@@ -85,6 +88,7 @@ func (h *hotspotFlags) add(f *flagSet) {
 		"the `program` built from the checkout, to compare its build ID with the profiles'")
 	f.StringVar(&h.save, "save", "", "write the profiles that were read into this `directory`, a SOURCE for later")
 	f.StringVar(&h.html, "html", "", "write a flame graph to this `file`")
+	// The length of the profile, and of the list.
 	f.IntVar(&h.seconds, "seconds", 30, "length of a live profile, in seconds")
 	f.DurationVar(&h.over, "over", 0,
 		"spread a live profile over this `time`, in slices of 5 s: the load of a service drifts")
@@ -310,6 +314,7 @@ func (h *hotspotFlags) writeFlame(ctx context.Context, t *hotspots.Table) error 
 	if t.Service != "" {
 		title += " of " + t.Service
 	}
+	// A program of its own draws it. The page is written only when it is whole.
 	var in, page, said bytes.Buffer
 	if err := p.Write(&in); err != nil {
 		return err
@@ -321,7 +326,7 @@ func (h *hotspotFlags) writeFlame(ctx context.Context, t *hotspots.Table) error 
 	}
 	if err := os.WriteFile(h.html, page.Bytes(), 0o666); err != nil {
 		return &beagle.UsageError{
-			What:   "--html: " + err.Error(),
+			What:   "--html: " + tail.FileError(err),
 			Remedy: "name a file in a directory that can be written",
 		}
 	}

@@ -120,6 +120,7 @@ func printTable(p painter, t *hotspots.Table) {
 		fmt.Fprintf(p, "\nNo function of your own code has %.3g %% of the whole.\n", 100*t.Least)
 		return
 	}
+	// Only processor time has a price, and only where the service's cores are known.
 	money := t.Price != nil && t.Cores > 0 && t.Kind == hotspots.CPU
 	head := fmt.Sprintf("%8s %15s %7s %7s %6s  ", "net", "95 %", "flat", "cum", "gc")
 	if money {
@@ -186,6 +187,7 @@ func printDiff(p painter, d *beagle.HotspotDiff) {
 			fmt.Fprintf(p, "         %s\n", clean(m.Note))
 		}
 	}
+	// Say how many functions are not listed, so that no line is no claim that nothing moved.
 	switch {
 	case len(d.Moves) == 0:
 		fmt.Fprintf(p, "No function of %s moved more than chance would.\n", plural(d.Unclear, "function"))
@@ -203,6 +205,7 @@ func printWhy(w io.Writer, t *hotspots.Table, name string, asJSON bool) (int, er
 	if asJSON {
 		return exitOK, printJSON(w, beagle.HotspotWhy{Hotspots: entries, Dropped: dropped})
 	}
+	// A name may fit several functions, some of them listed and some not: answer for each.
 	for _, h := range entries {
 		fmt.Fprintf(w,
 			"%s is a hot spot: net %s (%s to %s), flat %s, cum %s, %s of it in Go's runtime and %s in garbage "+

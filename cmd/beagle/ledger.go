@@ -47,6 +47,7 @@ func runLedger(_ context.Context, c *command, args []string, std stdio) (int, er
 	if err != nil {
 		return exitNo, err
 	}
+	// Add before reading, so that the answer counts the new changes.
 	path := filepath.Join(s.Dir(), "ledger.jsonl")
 	if *add != "" {
 		if err := addChanges(path, *add); err != nil {
@@ -71,6 +72,7 @@ func addChanges(path, from string) error {
 	if err != nil {
 		return err
 	}
+	// Read all lines before the first one is written.
 	changes, err := ledger.Read(bytes.NewReader(data))
 	if err != nil {
 		return &beagle.UsageError{What: from + ": " + err.Error(), Remedy: "docs/json.md has the fields of a Change"}

@@ -71,6 +71,7 @@ func ownLessons(named []string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
+		// The directories that are searched without being named need not exist.
 		info, err := os.Stat(abs)
 		switch {
 		case err == nil && info.IsDir():
@@ -174,6 +175,7 @@ func (b *lessonLibrary) find(name string, proposedOnly bool) (*llm.Lesson, error
 	if err != nil {
 		return nil, err
 	}
+	// A kept lesson comes before a proposal of the same name.
 	i := slices.IndexFunc(all, func(l llm.Lesson) bool { return l.Name == name })
 	if i < 0 {
 		what := "lesson"
@@ -211,6 +213,7 @@ func (b *lessonLibrary) propose(ctx context.Context, std stdio, id string) error
 	if err != nil {
 		return err
 	}
+	// Models see only lessons that a person has kept, so the text goes to a directory of its own.
 	l, err := llm.Propose(r, original(ctx, r))
 	if err != nil {
 		return err

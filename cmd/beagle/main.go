@@ -127,11 +127,13 @@ func finish(std stdio, c *command, args []string, ctx context.Context) int {
 		companion.Explain(std.err, c.name, bad)
 		return exitUsage
 	}
+	// A command that a signal stopped has no error of its own to show.
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		fmt.Fprintf(std.err, "beagle %s: stopped\n", c.name)
 		return exitInterrupted
 	}
 	fmt.Fprintf(std.err, "beagle %s: %v\n", c.name, err)
+	// The system's text names one of many files; the remedy is the same for all.
 	if errors.Is(err, syscall.ENOSPC) {
 		fmt.Fprintln(std.err,
 			"  The disk is full: make room on it, or set BEAGLE_HOME (the store) or TMPDIR (what is built) to a "+
@@ -212,6 +214,7 @@ func wrapped(text string, columns int) string {
 	used := 0
 	for word := range strings.FieldsSeq(text) {
 		n := utf8.RuneCountInString(word)
+		// The space before a word becomes the line's end where the word does not fit.
 		switch {
 		case used == 0:
 		case used+1+n > columns:
@@ -304,6 +307,7 @@ func parse(f *flagSet, args []string, least, most int) ([]string, error) {
 			}
 			return nil, f.mistake(err)
 		}
+		// Package flag stops at the first argument: put that one aside, and read on after it.
 		if f.NArg() == 0 {
 			break
 		}

@@ -63,7 +63,7 @@ func (p *progress) goesOn(stage, detail string) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if p.beat != beat {
-			return
+			return // an event came while this one waited for the lock
 		}
 		p.clear()
 		line := fmt.Sprintf("%s %-8s still, for %.0fs: %s", p.clock(), stage, time.Since(p.began).Seconds(), detail)
@@ -171,6 +171,7 @@ func (p *progress) draw(e *flow.EvaluatedEvent) {
 	if e.Models != nil {
 		lines = append(lines, "         models  "+spending(e.Models))
 	}
+	// A line that the terminal breaks would count as two, and clear would leave one.
 	width := p.width()
 	for _, l := range lines {
 		fmt.Fprintln(p.w, clip(l, width))

@@ -202,13 +202,15 @@ func runRollout(ctx context.Context, c *command, args []string, std stdio) (int,
 			Remedy: "give " + strings.Join(inorder.Keys(rolloutVerbs), ", ") +
 				"; 'beagle rollout --help' shows examples"}
 	}
+	// Check the arguments here, so that each verb can rely on their number.
 	o.verb, o.rest = rest[0], rest[1:]
 	if n := len(o.rest); n < verb.least || n > verb.most {
 		return exitUsage, &beagle.UsageError{
-			What:   fmt.Sprintf("rollout %s: %s given, it takes %s", o.verb, countOf(o.rest), verb.takes),
+			What:   fmt.Sprintf("%s: %s given, it takes %s", o.verb, countOf(o.rest), verb.takes),
 			Remedy: "'beagle rollout --help' shows examples",
 		}
 	}
+	// The ID becomes the name of a directory in the store.
 	if o.id != "" && !plainName.MatchString(o.id) {
 		return exitUsage, &beagle.UsageError{What: fmt.Sprintf("--id %q is not a name", o.id),
 			Remedy: "use letters, digits, dots and dashes"}

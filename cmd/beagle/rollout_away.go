@@ -76,6 +76,8 @@ func (l *flight) place(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// The worker has begun with the kept order. Name the flags that would change it, and ignore
+	// them: they take effect only in a new rollout.
 	if follows {
 		kept, err := l.base.Order()
 		if err != nil {
@@ -96,6 +98,7 @@ func (l *flight) place(ctx context.Context) error {
 
 // absolute returns an order with paths that hold wherever the worker runs.
 func absolute(o pilot.Order) (pilot.Order, error) {
+	// The caller's list stays as it is, so make another one.
 	all := o.At
 	o.At = nil
 	for _, at := range all {
@@ -122,6 +125,7 @@ func (l *flight) follows(ctx context.Context) (bool, error) {
 	if err != nil || !placed {
 		return false, err
 	}
+	// Two drivers of one rollout would undo each other's steps: when in doubt, refuse.
 	s, err := (&fleet.Driver{Store: l.base.Store, Server: at}).RolloutStatus(ctx, l.id)
 	switch {
 	case err != nil:
@@ -146,6 +150,7 @@ func differing(was, now pilot.Order) (flags []string) {
 		{"--slice, --turns or another limit of the processes", was.Limits, now.Limits},
 		{"guardrails of " + settings.Name, was.Guards, now.Guards},
 	} {
+		// Compare in JSON, because the kept order was read from there.
 		a, errA := json.Marshal(f.was)
 		b, errB := json.Marshal(f.now)
 		if errA != nil || errB != nil || !bytes.Equal(a, b) {

@@ -10,13 +10,14 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/rollout/slo"
 	"github.com/beagle-go/beagle/internal/settings"
+	"github.com/beagle-go/beagle/internal/tail"
 )
 
 // deriveGuardrails reads a file of sloth, of OpenSLO, or of Prometheus' rules.
 func deriveGuardrails(file string) (*slo.Guardrails, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, &beagle.UsageError{What: err.Error(),
+		return nil, &beagle.UsageError{What: tail.FileError(err),
 			Remedy: "name files of sloth, of OpenSLO, or of Prometheus' rules"}
 	}
 	g, err := slo.Derive(text)

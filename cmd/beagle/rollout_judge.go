@@ -17,6 +17,7 @@ import (
 	"github.com/beagle-go/beagle/internal/rollout"
 	"github.com/beagle-go/beagle/internal/rollout/pilot"
 	"github.com/beagle-go/beagle/internal/scratch"
+	"github.com/beagle-go/beagle/internal/tail"
 )
 
 // reportOf returns an experiment and its last decision as a report.
@@ -86,6 +87,7 @@ func hasEnded(e *rollout.Experiment) bool {
 
 // experiment reads the state, or begins one by the plan.
 func (o *rolloutFlags) experiment() (*rollout.Experiment, error) {
+	// A state that is there has its plan inside. One that is not there yet is written at the end.
 	if o.state != "" {
 		e, err := loadExperiment(o.state)
 		if err == nil || !errors.Is(err, fs.ErrNotExist) {
@@ -111,7 +113,7 @@ func (o *rolloutFlags) experiment() (*rollout.Experiment, error) {
 func readPlan(file string) (p rollout.Plan, err error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return p, &beagle.UsageError{What: "--plan: " + err.Error(), Remedy: "name a file with a plan"}
+		return p, &beagle.UsageError{What: "--plan: " + tail.FileError(err), Remedy: "name a file with a plan"}
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
@@ -149,11 +151,13 @@ func readBlocks(file string) (out []rollout.Block, err error) {
 	if file != "-" {
 		f, err := os.Open(file)
 		if err != nil {
-			return nil, &beagle.UsageError{What: err.Error(), Remedy: "name files of blocks, a JSON object a line"}
+			return nil, &beagle.UsageError{What: tail.FileError(err),
+				Remedy: "name files of blocks, a JSON object a line"}
 		}
 		defer f.Close()
 		in = f
 	}
+	// An error names its line: a file may hold the blocks of weeks.
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxBlockLine)
 	for n := 1; lines.Scan(); n++ {
@@ -186,6 +190,7 @@ func printRollout(out io.Writer, r *pilot.Report) {
 	if r.Blocks == 0 {
 		return
 	}
+	// A dash stands for what a metric or its rollout does not have.
 	w := tabwriter.NewWriter(p, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "\nMETRIC\tROLE\tEFFECT\tPLACEBO\tMARGIN\tP\tLAG 1\tWIDER\tSAYS")
 	for _, s := range r.Standings {

@@ -17,6 +17,7 @@ import (
 	"github.com/beagle-go/beagle/internal/flow/local"
 	"github.com/beagle-go/beagle/internal/rollout/pilot"
 	"github.com/beagle-go/beagle/internal/scratch"
+	"github.com/beagle-go/beagle/internal/tail"
 )
 
 // rolloutShadow replays captured calls with both versions before anything goes live.
@@ -70,6 +71,7 @@ func (o *rolloutFlags) replay(ctx context.Context, candidate string) (*beagle.Ve
 	if err != nil {
 		return nil, err
 	}
+	// The captured calls are all the inputs there are; its speed is measured in production.
 	spec := flow.Defaults()
 	spec.Target, spec.CorpusFile, spec.Dir, spec.NoMeasure = o.rest[1], o.corpus, o.dir, true
 	if err := spec.Validate(); err != nil {
@@ -95,7 +97,8 @@ func (o *rolloutFlags) replay(ctx context.Context, candidate string) (*beagle.Ve
 func countCalls(file string) (*pilot.Shadow, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return nil, &beagle.UsageError{What: "--corpus: " + err.Error(), Remedy: "name a file of captured calls"}
+		return nil, &beagle.UsageError{What: "--corpus: " + tail.FileError(err),
+			Remedy: "name a file of captured calls"}
 	}
 	sh := &pilot.Shadow{}
 	lines := bufio.NewScanner(bytes.NewReader(data))

@@ -314,6 +314,7 @@ func parseSaving(text string) (s ledger.Saving, err error) {
 	switch {
 	case len(n) == 1:
 		return ledger.Saving{Estimate: n[0], Low: n[0], High: n[0]}, nil
+	// The estimate stands first, and must lie within its interval.
 	case len(n) == 3 && slices.IsSorted([]float64{n[1], n[0], n[2]}):
 		return ledger.Saving{Estimate: n[0], Low: n[1], High: n[2]}, nil
 	}

@@ -42,6 +42,7 @@ func runSkill(_ context.Context, c *command, args []string, std stdio) (int, err
 	if _, err := parse(f, args, 0, 0); err != nil {
 		return exitUsage, err
 	}
+	// An agent uses the tools of 'beagle mcp', or the command line where it has none.
 	body := skillTools
 	if *cli {
 		body = skillCLI

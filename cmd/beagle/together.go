@@ -15,10 +15,12 @@ const maxTogether = 64
 // splitTarget takes the target off the arguments. A shell makes several words of ./pkg.{A,B} when
 // it is not quoted: words that name functions of one package are one group.
 func splitTarget(args []string) (target string, rest []string) {
+	// The group ends at the first file or directory.
 	n := 1
 	for n < len(args) && !isThere(args[n]) && !strings.HasSuffix(args[n], ".go") {
 		n++
 	}
+	// The words share all up to the dot before the names: a package.
 	prefix := args[0]
 	for _, arg := range args[1:n] {
 		for !strings.HasPrefix(arg, prefix) {
@@ -26,6 +28,7 @@ func splitTarget(args []string) (target string, rest []string) {
 		}
 	}
 	prefix = prefix[:strings.LastIndexByte(prefix, '.')+1]
+	// The rest must be a function or a method; otherwise only the first word is the target.
 	var names []string
 	for _, arg := range args[:n] {
 		name := arg[len(prefix):]

@@ -14,6 +14,7 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/flow"
 	"github.com/beagle-go/beagle/internal/flow/local"
+	"github.com/beagle-go/beagle/internal/tail"
 )
 
 var verifyCommand = &command{
@@ -77,6 +78,7 @@ func verifyExit(v *beagle.Verdict, measured bool) int {
 	case beagle.Accepted:
 		return exitOK
 	case beagle.Equal:
+		// Equal is all that was asked for where nobody measures.
 		if !measured {
 			return exitOK
 		}
@@ -189,7 +191,7 @@ func readVersions(args []string) (out []local.SourceFile, several bool, err erro
 			src, err := os.ReadFile(path)
 			if err != nil {
 				return nil, false, &beagle.UsageError{
-					What:   err.Error(),
+					What:   tail.FileError(err),
 					Remedy: "give a Go file that declares the function again",
 				}
 			}

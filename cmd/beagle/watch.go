@@ -20,6 +20,7 @@ import (
 	"github.com/beagle-go/beagle/internal/profiles"
 	"github.com/beagle-go/beagle/internal/settings"
 	"github.com/beagle-go/beagle/internal/store"
+	"github.com/beagle-go/beagle/internal/tail"
 	"github.com/beagle-go/beagle/internal/watch"
 	"github.com/beagle-go/beagle/internal/watch/windows"
 )
@@ -117,6 +118,7 @@ func (o *watchFlags) check(f *flagSet) error {
 	bad := func(flag, what, remedy string) error {
 		return &beagle.UsageError{What: "--" + flag + " " + what, Remedy: remedy}
 	}
+	// Conditions of the form !(low <= x) refuse NaN, too.
 	switch {
 	case o.window < time.Second || o.window > 31*24*time.Hour:
 		return bad("window", fmt.Sprintf("%s is not between a second and 31 days", o.window), "1h is common")
@@ -319,7 +321,8 @@ func (o *watchFlags) addInputs(a *windows.Archive) error {
 			}
 		}
 		if err != nil {
-			return &beagle.UsageError{What: "--inputs: " + err.Error(), Remedy: "docs/corpus.md has the form of a call"}
+			return &beagle.UsageError{What: "--inputs: " + tail.FileError(err),
+				Remedy: "docs/corpus.md has the form of a call"}
 		}
 	}
 	return nil
@@ -332,7 +335,7 @@ func readTargets(file string) (out []watch.Target, err error) {
 	}
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return nil, &beagle.UsageError{What: "--targets: " + err.Error(), Remedy: "give a file of JSON lines"}
+		return nil, &beagle.UsageError{What: "--targets: " + tail.FileError(err), Remedy: "give a file of JSON lines"}
 	}
 	n := 0
 	for line := range bytes.Lines(data) {
@@ -340,6 +343,7 @@ func readTargets(file string) (out []watch.Target, err error) {
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
+		// A misspelt field would leave a bound at zero, and the watch would report all or nothing.
 		var t watch.Target
 		d := json.NewDecoder(bytes.NewReader(line))
 		d.DisallowUnknownFields()
@@ -395,6 +399,7 @@ func (w *watcher) read(ctx context.Context) error {
 	if len(sources) == 1 && sources[0] == os.DevNull {
 		return nil
 	}
+	// A directory of profiles grows: read only those that came since.
 	if until, ok := w.archive.ReadUntil(); ok {
 		sources = profiles.Since(sources, until)
 	}
@@ -409,6 +414,7 @@ func (w *watcher) read(ctx context.Context) error {
 	if err != nil {
 		return &beagle.UsageError{What: err.Error(), Remedy: "give profiles as runtime/pprof writes them"}
 	}
+	// Nothing new is no error, but a service that stopped writing looks the same.
 	if n == 0 && !w.quiet {
 		fmt.Fprintln(w.std.err, "warning: no profile is newer than those that were read before")
 	}
@@ -421,6 +427,7 @@ func (w *watcher) forever(ctx context.Context) (int, error) {
 	defer t.Stop()
 	for {
 		if _, err := w.look(ctx); err != nil && ctx.Err() == nil {
+			// A usage error has its remedy in a field of its own.
 			w.gauges.failed()
 			var bad *beagle.UsageError
 			if errors.As(err, &bad) {

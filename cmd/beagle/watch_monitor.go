@@ -53,6 +53,7 @@ func (w *watcher) monitor() (*monitor, error) {
 			from = s.Rollout.From
 		}
 	}
+	// Without service levels there is nothing to ask Prometheus for.
 	if len(from) == 0 {
 		return m, nil
 	}
@@ -61,6 +62,7 @@ func (w *watcher) monitor() (*monitor, error) {
 		return nil, &beagle.UsageError{What: w.job.file + ": watch: " + err.Error(),
 			Remedy: "docs/watch.md has an example"}
 	}
+	// The file names its neighbours, wherever the watch was started.
 	for _, name := range from {
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(filepath.Dir(w.job.file), name)
@@ -406,6 +408,7 @@ func (w *watcher) campaign(ctx context.Context, standing []watch.Finding) error 
 
 // reserve notes the money that a campaign may spend: less if less is left, 0 if nothing is.
 func (w *watcher) reserve(price *beagle.CorePrice, processor time.Duration, s *start) (float64, time.Duration, error) {
+	// Several watches share the money: lock from the look at what is left to the entry.
 	lock, err := w.store.LockPart(filepath.Join(w.store.Dir(), "watch", "spending"), "beagle watch --campaigns",
 		"the record of spendings", "try again")
 	if err != nil {

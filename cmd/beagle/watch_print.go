@@ -19,6 +19,7 @@ import (
 func (w *watcher) report(j *windows.Judged) (*windows.Report, error) {
 	r := &windows.Report{Service: w.name, Added: j.Windows, Findings: j.Findings, Skipped: j.Skipped,
 		Refused: j.Refused}
+	// The findings are those of this look, or all that were kept.
 	var err error
 	if r.Kept, err = w.archive.Count(); err != nil {
 		return nil, err
@@ -34,6 +35,7 @@ func (w *watcher) report(j *windows.Judged) (*windows.Report, error) {
 	inorder.By(r.Findings, func(a, b watch.Finding) int {
 		return cmp.Compare(worth(b), worth(a))
 	})
+	// Look ahead by as much as was asked for, by a season if there is one, or by twelve windows.
 	if all := w.archive.Watch.Windows; len(all) > 0 {
 		r.From, r.Until = all[0].Start.Format(time.RFC3339), all[len(all)-1].End.Format(time.RFC3339)
 		ahead := windows.Horizon{Season: w.season, Steps: cmp.Or(w.horizon, 12), More: w.models}

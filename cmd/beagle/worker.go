@@ -52,6 +52,7 @@ func runWorker(ctx context.Context, c *command, args []string, std stdio) (int, 
 	if _, err := parse(f, args, 0, 0); err != nil {
 		return exitUsage, err
 	}
+	// Other commands can do without a server; a worker has no other source of work.
 	if server.Address == "" {
 		return exitUsage, &beagle.UsageError{
 			What:   "no server is named",
@@ -81,9 +82,9 @@ func (o *fleetOptions) flags(f *flagSet) {
 	f.StringVar(&o.id, "run-id", "", "with --temporal: `name` of the run; a second start of a name follows the first")
 }
 
-// asked reports whether the run goes to a fleet, and refuses what only makes
+// onServer reports whether the run goes to a fleet, and refuses what only makes
 // sense if it does.
-func (o *fleetOptions) asked() (bool, error) {
+func (o *fleetOptions) onServer() (bool, error) {
 	if o.server.Address == "" && o.id != "" {
 		return false, &beagle.UsageError{
 			What:   "--run-id is for runs on a Temporal server",
@@ -104,6 +105,7 @@ func withFleet(
 	p := newProgress(std.err, o.quiet)
 	defer p.stop()
 	result, err := run(&fleet.Driver{Store: s, Server: server, Watch: p.watch, Log: std.err})
+	// The server carries the run on when this command ends: only its own word stops it.
 	var away *fleet.Detached
 	var stopped *fleet.Canceled
 	switch {

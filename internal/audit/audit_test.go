@@ -191,7 +191,7 @@ func TestReadCode(t *testing.T) {
 		from place
 		gone bool
 	}{{at, place{"w.go", 8}, true}, {at, place{"w.go", 5}, false}, {place{"x_test.go", 12}, place{"v.go", 1}, false}} {
-		if c.gone(k.at, k.from, 9) != k.gone {
+		if c.isEliminated(k.at, k.from, 9) != k.gone {
 			t.Errorf("%+v", k)
 		}
 	}

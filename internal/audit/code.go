@@ -111,9 +111,9 @@ func declared(symbol string) string {
 	return parts[1]
 }
 
-// gone reports whether nothing is left of a call: its line calls nothing, and no instruction
-// belongs to the function that it calls.
-func (c *code) gone(at place, from place, last int) bool {
+// isEliminated reports whether nothing is left of a call: its line calls nothing, and no
+// instruction belongs to the function that it calls.
+func (c *code) isEliminated(at place, from place, last int) bool {
 	if c == nil || len(c.lines) == 0 || c.calls[at] {
 		return false
 	}

@@ -67,7 +67,7 @@ func (x *pass) calls(visit func(call *ast.CallExpr, f *types.Func, used bool)) {
 			}
 			// Visit it if it calls a declared function, of which the machine code shows nothing.
 			f := callee(info, call)
-			if f != nil && f.Pkg() != nil && f.Pkg().Path() != "testing" && !ofInterface(f) && x.gone(call, f) {
+			if f != nil && f.Pkg() != nil && f.Pkg().Path() != "testing" && !ofInterface(f) && x.isEliminated(call, f) {
 				visit(call, f, used)
 			}
 			return true
@@ -82,8 +82,8 @@ func ofInterface(f *types.Func) bool {
 	return r != nil && types.IsInterface(r.Type())
 }
 
-// gone reports whether the compiler left nothing of a call.
-func (x *pass) gone(call *ast.CallExpr, f *types.Func) bool {
+// isEliminated reports whether the compiler left nothing of a call.
+func (x *pass) isEliminated(call *ast.CallExpr, f *types.Func) bool {
 	line := func(at token.Pos) place {
 		p := x.pkg.Fset.Position(at)
 		return place{filepath.Base(p.Filename), p.Line}
@@ -93,7 +93,7 @@ func (x *pass) gone(call *ast.CallExpr, f *types.Func) bool {
 		last = line(decl.End()).line
 	}
 	for at := line(call.Pos()); at.line <= line(call.End()).line; at.line++ {
-		if !x.code.gone(at, from, last) {
+		if !x.code.isEliminated(at, from, last) {
 			return false
 		}
 	}

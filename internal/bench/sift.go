@@ -109,7 +109,7 @@ func (m *confirmer) sift(ctx context.Context, pairs [][2]int) (*Sifting, error) 
 			}
 			m.rig.discard(im)
 		}
-		// Sharp enough means that the typical interval of those that are undecided is narrow.
+		// End when the typical interval of the undecided is narrow enough.
 		out := m.sifting(pairs)
 		if round >= m.options.Rounds || m.options.Brief || typicalWidth(m.undecided(out.Over, pairs)) <= sharp {
 			return out, nil

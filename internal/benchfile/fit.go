@@ -28,10 +28,10 @@ type Fitter struct {
 func (f *Fitter) Compare(run *hotspots.Subtree) *beagle.BenchmarkFit {
 	p := f.Production
 	out := &beagle.BenchmarkFit{Target: p.Target, Share: p.Share, Needed: f.Needed, Seconds: f.Seconds}
-	out.Callees, out.Lines = alike(p, run)
+	out.Callees, out.Lines = similarities(p, run)
 	if a, b := f.Halves[0], f.Halves[1]; a != nil && b != nil {
 		out.Itself = &beagle.SelfFit{}
-		out.Itself.Callees, out.Itself.Lines = alike(a, b)
+		out.Itself.Callees, out.Itself.Lines = similarities(a, b)
 	}
 	worst := similarity.Worst(out.Callees, out.Lines)
 	out.Reached = worst.Estimate >= f.Needed
@@ -39,8 +39,8 @@ func (f *Fitter) Compare(run *hotspots.Subtree) *beagle.BenchmarkFit {
 	return out
 }
 
-// alike compares two profiles of the code below a target.
-func alike(a, b *hotspots.Subtree) (callees, lines beagle.Similarity) {
+// similarities compares two profiles of the code below a target.
+func similarities(a, b *hotspots.Subtree) (callees, lines beagle.Similarity) {
 	return similarity.Compare(shape(a.Callees, a.Effective), shape(b.Callees, b.Effective)),
 		similarity.Compare(shape(a.Lines, a.Effective), shape(b.Lines, b.Effective))
 }

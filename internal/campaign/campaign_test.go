@@ -341,13 +341,13 @@ func TestTurns(t *testing.T) {
 	s.Campaign.Budget.ProcessorSeconds = 400
 	s.Plan()
 	var order []string
-	var turns []float64
+	var budgets []float64
 	for next := s.Stand(); next != ""; next = s.Stand() {
-		turn := s.Turn()
-		order, turns = append(order, next), append(turns, turn)
+		budget := s.NextBudget()
+		order, budgets = append(order, next), append(budgets, budget)
 		at := *s.Target(next)
 		at.State, at.Run = beagle.CampaignWaiting, "run"
-		spent := turn
+		spent := budget
 		if next == "m.b" { // the only one that ends by itself
 			at.State, spent = beagle.CampaignNothing, 10
 		}
@@ -357,8 +357,8 @@ func TestTurns(t *testing.T) {
 		}
 	}
 	if want := []string{"m.a", "m.b", "m.c", "m.a", "m.c", "m.a"}; !slices.Equal(order[:6], want) ||
-		!slices.Equal(turns[:4], []float64{200, 100, 95, 47.5}) {
-		t.Errorf("%v %v", order, turns)
+		!slices.Equal(budgets[:4], []float64{200, 100, 95, 47.5}) {
+		t.Errorf("%v %v", order, budgets)
 	}
 	if s.Campaign.State != "spent" || s.Campaign.Spent.ProcessorSeconds != 400 {
 		t.Errorf("%+v", s.Campaign)

@@ -6,18 +6,18 @@
 // An improvement of a function saves a part of the time below it: its share of the service times
 // 1 - 1/ratio. Each of these is uncertain, and [Sum] draws them (Monte Carlo, 4,000 draws):
 //
-//   - the share: from the number of samples in the profile, as a binomial count
-//   - the ratio: log-normal, of the measurement and of the second one, beside the winner's steps,
-//     both as they were measured: a correction for having tried many keeps a claim true, and would
-//     make a prediction too low. Where they differ beyond their intervals, the interval allows a
-//     third ratio to differ as much again. Without a second one, the corrected ratio stands alone
+//   - the share: from the number of samples in the profile, as a binomial count.
+//   - the ratio: log-normal. The interval of the ratio covers both measurements, as measured: the
+//     first one, and the second one beside the winner's steps. (The corrected ratio is a claim that
+//     must hold; as a prediction it is too low.) If the two differ by more than their intervals,
+//     the interval allows a third ratio to differ as much again. Without a second measurement, the
+//     corrected ratio stands alone.
 //   - the function's part of the benchmark: where a benchmark's whole loop was timed, the gain is
-//     divided by the share of the loop that its profile finds below the function, a binomial count
-//   - the benchmark: time that the benchmark spends unlike production gains anything between
-//     nothing and twice what was measured, but at most all of it, and as much less: nothing says
-//     whether production gains less there or more. The similarity's interval says how much is
-//     unlike.
-//     Without a benchmark that was compared, this part is missing, and a note says so.
+//     divided by the share of the loop that its profile finds below the function, a binomial count.
+//   - the benchmark: nothing says whether production gains less or more in time that the benchmark
+//     spends unlike production. Such time may gain nothing, or up to twice the measured gain, but
+//     never more than all of it. The interval of the similarity says how much time that is. Without
+//     a benchmark that was compared, this part is missing, and a note says so.
 //
 // Nothing counts twice. The saving of a callee is subtracted from that of its caller.
 //

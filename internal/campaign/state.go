@@ -259,14 +259,14 @@ func (s *State) Unused() float64 {
 	return s.Campaign.Budget.ProcessorSeconds - s.Campaign.Spent.ProcessorSeconds
 }
 
-// leastTurn is the processor time, in seconds, below which a search gets nowhere.
-const leastTurn = 20
+// leastBudget is the processor time, in seconds, below which a search gets nowhere.
+const leastBudget = 20
 
-// Turn returns the processor time in seconds that the next target may use while others wait: half
-// of the rest, or its part if that is more. So no slow search takes all.
-func (s *State) Turn() float64 {
+// NextBudget returns the processor time in seconds that the next target may use while others wait:
+// half of the rest, or its part if that is more. So no slow search takes all.
+func (s *State) NextBudget() float64 {
 	part := max(0.5, 1/float64(max(1, s.Left())))
-	return min(s.Unused(), max(leastTurn, part*s.Unused()))
+	return min(s.Unused(), max(leastBudget, part*s.Unused()))
 }
 
 // putLast has all others that wait go before a target.

@@ -144,7 +144,7 @@ func choose(
 			total = math.Min(total, float64(have[class])/share)
 		}
 	}
-	if total < leastFresh { // too few to measure on: the shares give way
+	if total < leastFresh { // too few to measure: ignore the shares
 		total = leastFresh
 	}
 	taken := map[string]int{}

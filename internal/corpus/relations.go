@@ -25,17 +25,17 @@ type relations struct {
 // An order is a relation between two places of an argument tuple.
 type order struct {
 	a, b int
-	holds
+	comparison
 }
 
-// A holds compares the measure of one place with that of another: the value of
+// A comparison compares the measure of one place with that of another: the value of
 // a number, the length of anything else.
-type holds int
+type comparison int
 
 const (
-	same   holds = iota // a == b
-	less                // a < b
-	atMost              // a <= b
+	same   comparison = iota // a == b
+	less                     // a < b
+	atMost                   // a <= b
 )
 
 // often is the share of the recorded calls in which an order must hold.
@@ -68,9 +68,9 @@ func mineRelations(records []rt.Value, weights []float64, rng *rand.Rand) *relat
 					continue
 				}
 				x, y := measure(places[a]), measure(places[b])
-				for _, h := range []holds{same, less, atMost} {
-					if h.of(x, y) {
-						counts[order{a, b, h}] += weights[i]
+				for _, c := range []comparison{same, less, atMost} {
+					if c.of(x, y) {
+						counts[order{a, b, c}] += weights[i]
 					}
 				}
 				if x != y {
@@ -80,22 +80,22 @@ func mineRelations(records []rt.Value, weights []float64, rng *rand.Rand) *relat
 		}
 	}
 	for o, n := range counts {
-		if n < often*total || o.holds == same && o.a > o.b || o.holds == atMost && !differ[[2]int{o.a, o.b}] {
+		if n < often*total || o.comparison == same && o.a > o.b || o.comparison == atMost && !differ[[2]int{o.a, o.b}] {
 			continue
 		}
-		if o.holds == atMost && counts[order{o.a, o.b, less}] >= often*total {
+		if o.comparison == atMost && counts[order{o.a, o.b, less}] >= often*total {
 			continue // the stricter one holds
 		}
 		r.orders = append(r.orders, o)
 	}
 	inorder.By(r.orders, func(x, y order) int {
-		return (x.a-y.a)*100 + (x.b-y.b)*10 + int(x.holds-y.holds)
+		return (x.a-y.a)*100 + (x.b-y.b)*10 + int(x.comparison-y.comparison)
 	})
 	return r
 }
 
-func (h holds) of(x, y int64) bool {
-	switch h {
+func (c comparison) of(x, y int64) bool {
+	switch c {
 	case same:
 		return x == y
 	case less:
@@ -267,13 +267,13 @@ func (r *relations) enforce(o order, a, b *rt.Value) {
 		return
 	}
 	most := y // that a may measure
-	if o.holds == less {
+	if o.comparison == less {
 		most--
 	}
 	switch {
-	case isNumber(a) && o.holds == same:
+	case isNumber(a) && o.comparison == same:
 		setNumber(a, y)
-	case isNumber(b) && o.holds == same:
+	case isNumber(b) && o.comparison == same:
 		setNumber(b, x)
 	case isNumber(a) && most >= 0 && !isNumber(b):
 		setNumber(a, r.rng.Int64N(most+1))
@@ -281,7 +281,7 @@ func (r *relations) enforce(o order, a, b *rt.Value) {
 		setNumber(a, most)
 	case isNumber(b):
 		setNumber(b, x+y-most)
-	case o.holds == same && x < y:
+	case o.comparison == same && x < y:
 		shorten(b, x)
 	case most >= 0:
 		shorten(a, most)

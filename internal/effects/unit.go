@@ -115,15 +115,15 @@ func (h *heap) place(p place) int {
 	}
 	// A field is listed with its whole, which a write to the whole reaches.
 	if p.field != Whole {
-		if w := h.whole(p); w != i {
+		if w := h.wholeObject(p); w != i {
 			h.fields[w] = append(h.fields[w], i)
 		}
 	}
 	return i
 }
 
-// whole returns the place of the struct that has p as a field.
-func (h *heap) whole(p place) int {
+// wholeObject returns the place of the struct that has p as a field.
+func (h *heap) wholeObject(p place) int {
 	p.field = Whole
 	if p.ref.Kind != Fresh {
 		p.ref.Field = Whole
@@ -179,7 +179,7 @@ func (h *heap) load(s set) set {
 			out.union(h.content[j])
 		}
 		if p := h.places[i]; p.field != Whole {
-			for j := range h.content[h.whole(p)].all {
+			for j := range h.content[h.wholeObject(p)].all {
 				if r := h.places[j].ref; r.Kind != Deep || r.Field != Whole || r.Param != p.ref.Param {
 					out.add(j) // the field knows by its own name what the whole held from the start
 				}

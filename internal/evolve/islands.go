@@ -339,7 +339,7 @@ func (br *breeder) prune() (Proposal, bool) {
 // at a time, and then each one alone.
 func (br *breeder) drops(b *Member) [][]int {
 	var out [][]int
-	for _, m := range br.population.near(b) {
+	for _, m := range br.population.aboutAsFast(b) {
 		out = append(out, lacking(b, m))
 	}
 	steps := b.loose()
@@ -359,8 +359,8 @@ func (br *breeder) drops(b *Member) [][]int {
 // maxNear bounds the members about as fast as the best that drops compares.
 const maxNear = 64
 
-// near returns the members about as fast as another, the best first.
-func (pop *population) near(b *Member) []*Member {
+// aboutAsFast returns the members about as fast as another, the best first.
+func (pop *population) aboutAsFast(b *Member) []*Member {
 	var out []*Member
 	for _, m := range pop.Members {
 		if m.Score > b.Score-neutral {

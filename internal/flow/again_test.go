@@ -147,7 +147,7 @@ func TestRefutedGuarded(t *testing.T) {
 	if err := x.works.store.Cache(key, kept[*beagle.NearMiss]{Value: near}); err != nil {
 		t.Fatal(err)
 	}
-	fell := finalist{wrong, &beagle.Measurement{Faster: true, Tried: 1}}
+	fell := measuredFinalist{wrong, &beagle.Measurement{Faster: true, Tried: 1}}
 	r, err := x.judge.tryGuarded(t.Context(), fell, &beagle.Verdict{Status: beagle.Wrong}, "it fell")
 	if err != nil || r.won() || r.measured != fell.measured || len(r.rejected) != 2 {
 		t.Fatal(r, err)

@@ -127,7 +127,7 @@ func (jd *judge) proves(ctx context.Context, f Field, candidate string) (bool, e
 		return false, err
 	}
 	list := found.finalists
-	i := slices.IndexFunc(list, func(f finalist) bool { return f.candidate.ID == candidate })
+	i := slices.IndexFunc(list, func(f measuredFinalist) bool { return f.candidate.ID == candidate })
 	if i < 0 {
 		return false, fmt.Errorf("candidate %s is not a finalist of run %s", candidate, jd.works.run)
 	}
@@ -135,17 +135,17 @@ func (jd *judge) proves(ctx context.Context, f Field, candidate string) (bool, e
 	return err == nil && v.OK() && list[i].measured.Faster, err
 }
 
-// A finalist is a candidate with its full measurement.
-type finalist struct {
+// A measuredFinalist is a finalist with its full measurement.
+type measuredFinalist struct {
 	candidate beagle.Candidate
 	measured  *beagle.Measurement
 }
 
 // A confirmation holds the measured finalists of a field.
 type confirmation struct {
-	finalists []finalist       // the preferred one first
-	made      []beagle.Attempt // see [Judged.Made]
-	from      *beagle.Origin   // the earlier run that measured them; nil for this one
+	finalists []measuredFinalist // the preferred one first
+	made      []beagle.Attempt   // see [Judged.Made]
+	from      *beagle.Origin     // the earlier run that measured them; nil for this one
 }
 
 // confirmed measures the finalists of a field.
@@ -179,7 +179,7 @@ func (jd *judge) confirmed(ctx context.Context, f Field) (*confirmation, error) 
 	// Put the preferred one first.
 	out := &confirmation{made: chosen.Made, from: from}
 	for i, c := range field {
-		out.finalists = append(out.finalists, finalist{c, &ms[i]})
+		out.finalists = append(out.finalists, measuredFinalist{c, &ms[i]})
 	}
 	orderFinalists(out.finalists, jd.spec.Fastest)
 	return out, nil
@@ -224,7 +224,7 @@ func (jd *judge) decide(ctx context.Context, f Field) (*Judged, error) {
 
 // A ruling says whether a finalist that is faster wins.
 type ruling struct {
-	finalist // with the measurement as the second one leaves it, or the guarded form that won
+	measuredFinalist // with the measurement as the second one leaves it, or the guarded form that won
 
 	why      string
 	rejected []string         // what fell, with the reason: the finalist, and its guarded form
@@ -241,7 +241,7 @@ type ruling struct {
 func (r *ruling) won() bool { return r.verdict != nil }
 
 // tryWinner gives a finalist that is faster the full verification.
-func (jd *judge) tryWinner(ctx context.Context, f finalist) (*ruling, error) {
+func (jd *judge) tryWinner(ctx context.Context, f measuredFinalist) (*ruling, error) {
 	// Verify in full. A version that falls may win in its guarded form.
 	c := f.candidate
 	v, from, err := jd.verifier.proven(ctx, c)
@@ -262,13 +262,14 @@ func (jd *judge) tryWinner(ctx context.Context, f finalist) (*ruling, error) {
 		m := *f.measured
 		m.Faster, m.Why = false, why
 		return &ruling{
-			finalist: finalist{c, &m}, why: "The best version was not confirmed to be faster: " + why + ".",
-			rejected: []string{fmt.Sprintf("%s (%s): %s", c.ID[:8], steps(c), why)},
+			measuredFinalist: measuredFinalist{c, &m},
+			why:              "The best version was not confirmed to be faster: " + why + ".",
+			rejected:         []string{fmt.Sprintf("%s (%s): %s", c.ID[:8], steps(c), why)},
 		}, nil
 	}
 	v.Status, v.Stage, v.Final = beagle.Accepted, "measure", f.measured
 	return &ruling{
-		finalist: f, verdict: v, verified: from, lineage: lineage, again: again,
+		measuredFinalist: f, verdict: v, verified: from, lineage: lineage, again: again,
 		why: fmt.Sprintf("%s, and no difference in %d comparisons.", jd.spec.gains(f.measured), cases(v)),
 	}, nil
 }
@@ -343,8 +344,8 @@ func steps(c beagle.Candidate) string {
 // orderFinalists orders finalists by their least gain. The one that is easiest to read comes first
 // among those about as fast as the best. All were timed in the same layouts, which tells more about
 // two finalists than their intervals do.
-func orderFinalists(list []finalist, fastest bool) {
-	inorder.By(list, func(a, b finalist) int {
+func orderFinalists(list []measuredFinalist, fastest bool) {
+	inorder.By(list, func(a, b measuredFinalist) int {
 		return cmp.Compare(b.measured.Worth().Low, a.measured.Worth().Low)
 	})
 	best := list[0].measured
@@ -369,8 +370,8 @@ func asGoodAs(simpler, best *beagle.Measurement) bool {
 
 // tryGuarded tries one more finalist in place of one that fell with verdict v: its guarded form, if
 // it is a near miss. The ruling says why the first one fell, too.
-func (jd *judge) tryGuarded(ctx context.Context, f finalist, v *beagle.Verdict, fell string) (*ruling, error) {
-	r := &ruling{finalist: f, why: "What was faster is not equivalent: " + v.Reason, rejected: []string{fell}}
+func (jd *judge) tryGuarded(ctx context.Context, f measuredFinalist, v *beagle.Verdict, fell string) (*ruling, error) {
+	r := &ruling{measuredFinalist: f, why: "What was faster is not equivalent: " + v.Reason, rejected: []string{fell}}
 	// Look for the contract, once for this candidate.
 	c, tried := f.candidate, f.measured.Tried
 	near, err := once(jd.works, "near", c.ID, fmt.Sprint(jd.spec.Fuzz, jd.spec.Strict, tried, jd.spec.Measure),
@@ -399,7 +400,7 @@ func (jd *judge) tryGuarded(ctx context.Context, f finalist, v *beagle.Verdict, 
 	if err := jd.works.putCandidates(guarded); err != nil {
 		return nil, err
 	}
-	second, err := jd.tryWinner(ctx, finalist{guarded, g.Measure})
+	second, err := jd.tryWinner(ctx, measuredFinalist{guarded, g.Measure})
 	if err != nil {
 		return nil, err
 	}
@@ -411,6 +412,6 @@ func (jd *judge) tryGuarded(ctx context.Context, f finalist, v *beagle.Verdict, 
 	if m := second.measured; !m.Faster {
 		g.Measure, g.Status, g.Reason = m, beagle.Equal, "not confirmed to be faster: "+m.Why
 	}
-	second.finalist = f
+	second.measuredFinalist = f
 	return logged(second), nil
 }

@@ -27,7 +27,7 @@ func TestAFailedSearchForAContractIsNotKept(t *testing.T) {
 	judge := func() *beagle.Verdict {
 		t.Helper()
 		v := &beagle.Verdict{Status: beagle.Wrong, Counterexample: &beagle.Counterexample{Go: `Sum("a")`}}
-		fell := finalist{x.works.root, &beagle.Measurement{Tried: 1}}
+		fell := measuredFinalist{x.works.root, &beagle.Measurement{Tried: 1}}
 		if r, err := x.judge.tryGuarded(t.Context(), fell, v, "it fell"); err != nil || r.won() || r.near != nil {
 			t.Fatal(r, err)
 		}

@@ -51,7 +51,7 @@ func TestPreference(t *testing.T) {
 		{1.93, false, false, 0}} {
 		ms := []beagle.Measurement{{Faster: true}, {Faster: c.faster}}
 		ms[0].Corrected.Low, ms[1].Corrected.Low = 2, c.low
-		list := []finalist{{cs[0], &ms[0]}, {cs[1], &ms[1]}}
+		list := []measuredFinalist{{cs[0], &ms[0]}, {cs[1], &ms[1]}}
 		orderFinalists(list, c.fastest)
 		if got := list[0].candidate.ID; got != cs[c.first].ID || list[1].candidate.ID == got {
 			t.Errorf("%+v: %s comes first", c, got)

@@ -243,7 +243,7 @@ func TestPreferenceInTheSameLayouts(t *testing.T) {
 	}{{1.3, 1}, {1.28, 1}, {1.23, 0}} {
 		long, short := measured(1.3, 1.28), measured(c.shorter, 1.1)
 		for fastest, want := range map[bool]int{false: c.want, true: 0} {
-			list := []finalist{{cs[0], &long}, {cs[1], &short}}
+			list := []measuredFinalist{{cs[0], &long}, {cs[1], &short}}
 			if orderFinalists(list, fastest); list[0].candidate.Source != cs[want].Source {
 				t.Errorf("the shorter one at %v, fastest %v: the other one comes first", c.shorter, fastest)
 			}

@@ -3,6 +3,55 @@
 // store. Package loop decides the order; packages local and temporal carry it
 // out. So the same activities serve one process or many machines, and a
 // repeated activity finds its earlier result under the same key.
+//
+// # The shapes of a candidate
+//
+// At each of the seven steps of its way (ARCHITECTURE.md) a candidate has a type of its own. Each
+// one holds what the next step needs, and no more, because it may travel to another machine and
+// stays in the checkpoint.
+//
+// 1. Proposed:
+//
+//   - [evolve.Proposal] says what to make of which parent. Nothing is made yet.
+//
+// 2. Made:
+//
+//   - [Proposed] is the outcome: it names the candidate in the store, or says why there is none.
+//   - [Asked] is a Proposed by a model. It adds the model and the cost, which is due without a
+//     candidate, too.
+//
+// 3. Drafted:
+//
+//   - [Draft] is a generation. It holds only the Proposeds that are new to the search, and as
+//     feedback those that are not.
+//
+// 4. Evaluated, and 5. settled:
+//
+//   - entrant is a candidate within one batch that has passed all checks so far. It adds a place in
+//     the batch's binary, so it ends with the batch.
+//   - [StoredVerdict] is the outcome that does not depend on the run: the store keeps it for later
+//     runs.
+//   - [Evaluation] is a StoredVerdict in one run, with the candidate's parents and steps there.
+//     [Settle] changes its verdict if another candidate had the same machine code first.
+//   - [EvaluatedBatch] joins the Evaluations of a batch to the time that they took together.
+//
+// 6. Told:
+//
+//   - [evolve.Feedback] is an Evaluation as the search takes it: under its proposal's number, and
+//     without the insights that are for models.
+//   - [evolve.Member] is an accepted candidate in the population. It adds a place there, and what
+//     was made of it, and so changes with each generation.
+//   - [beagle.Attempt] is the log's entry for users. It is never changed, and rejected candidates
+//     have one, too.
+//
+// 7. Shipped:
+//
+//   - [evolve.Trim] is one of the best Members without some of its steps.
+//   - [evolve.Lead] is such a Member with all its Trims that behave, each an [evolve.Part].
+//   - [evolve.Finalist] is a form that the judge measures in full, from a Lead or from the search.
+//     It is an ID, and the shortest way there.
+//   - measuredFinalist is a Finalist's candidate with its full measurement.
+//   - [Judged] is the winner with all its evidence, or the original when nothing won.
 package flow
 
 import (

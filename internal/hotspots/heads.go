@@ -43,8 +43,8 @@ func (t *Table) LeadWithHeads(across bool) {
 	t.Hotspots.Hotspots = slices.Concat(t.Heads(across), t.Hotspots.Hotspots)
 }
 
-// inward returns all functions, callees before their callers: those with less time first, and of
-// equal ones those that are nearer to the leaves of their stacks.
+// inward sorts functions by time, so that callees come before callers. Between equals the one
+// nearer to the leaves comes first.
 func (r *ranking) inward() []*cost {
 	height := func(c *cost) (sum float64) {
 		for _, i := range c.stacks {

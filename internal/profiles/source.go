@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/hotspots"
+	"github.com/beagle-go/beagle/internal/tail"
 )
 
 // Options say how sources are read.
@@ -145,12 +145,8 @@ const maxFiles = 10_000
 func files(name string) ([]*hotspots.Profile, error) {
 	info, err := os.Stat(name)
 	if err != nil {
-		why := err
-		if e := (*fs.PathError)(nil); errors.As(err, &e) {
-			why = e.Err
-		}
 		return nil, &beagle.UsageError{
-			What:   fmt.Sprintf("%s: %v", name, why),
+			What:   tail.FileError(err),
 			Remedy: "name a profile, a directory of profiles, or an address such as http://localhost:6060",
 		}
 	}

@@ -37,7 +37,7 @@ func (u *Unit) instantiate(ctx context.Context, fn *types.Func) (*types.Signatur
 	// Try what code uses for arguments, in the order of its nearness.
 	generic := genericName(fn)
 	if len(wanted) > 0 {
-		return u.asked(fn, generic, wanted)
+		return u.instanceFor(fn, generic, wanted)
 	}
 	for _, args := range (instances{u.Package}).candidates(ctx, generic, params) {
 		if s := tryInstance(fn, generic, args); s != nil {
@@ -55,8 +55,8 @@ func (u *Unit) instantiate(ctx context.Context, fn *types.Func) (*types.Signatur
 	}
 }
 
-// asked returns the signature with the type arguments that the user named.
-func (u *Unit) asked(fn *types.Func, generic types.Object, texts []string) (*types.Signature, error) {
+// instanceFor returns the signature with the type arguments that the user named.
+func (u *Unit) instanceFor(fn *types.Func, generic types.Object, texts []string) (*types.Signature, error) {
 	// Each argument must be a type that the package can name, and together they must fit.
 	var args []types.Type
 	for _, text := range texts {

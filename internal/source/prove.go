@@ -6,6 +6,8 @@ import (
 	"go/token"
 	"go/types"
 	"math"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // A prover shows conditions over a target's parameters for one call. It knows the arguments, the
@@ -238,8 +240,8 @@ func (v *prover) computed(x *ast.BinaryExpr) span {
 
 // wordSize returns the width of an integer type; that of int is 64 here.
 func wordSize(t types.Type) int {
-	if b, ok := t.Underlying().(*types.Basic); ok && b.Info()&types.IsInteger != 0 {
-		return int(8 * sizes().Sizeof(b))
+	if syntax.IsInteger(t) {
+		return int(8 * sizes().Sizeof(t))
 	}
 	return 0
 }
@@ -400,8 +402,7 @@ func (v *prover) present(e ast.Expr) bool {
 			return ok && (b.Name() == "make" || b.Name() == "new")
 		}
 		if v.info.Types[x.Fun].IsType() && len(x.Args) == 1 {
-			t, ok := v.info.TypeOf(x.Args[0]).Underlying().(*types.Basic)
-			return ok && t.Info()&types.IsString != 0 // []byte(s)
+			return syntax.IsText(v.info.TypeOf(x.Args[0])) // []byte(s)
 		}
 	}
 	return v.length(e).lo > 0

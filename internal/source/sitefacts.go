@@ -6,6 +6,8 @@ import (
 	"go/types"
 	"slices"
 	"strings"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // A fact is a comparison, or another condition, that holds at a call. Its texts
@@ -174,7 +176,7 @@ func (v *prover) says(cond ast.Expr, is bool, in ast.Node) []fact {
 
 // bound returns the bounds of an operand without facts.
 func (v *prover) bound(e ast.Expr) span {
-	if t, ok := v.info.TypeOf(e).Underlying().(*types.Basic); !ok || t.Info()&types.IsInteger == 0 {
+	if !syntax.IsInteger(v.info.TypeOf(e)) {
 		return anything
 	}
 	without := *v

@@ -174,6 +174,5 @@ func (v *prover) settled(def ast.Expr) bool {
 // touched reports whether the elements of a slice variable may change: it is
 // indexed, sliced or handed on anywhere.
 func (v *prover) touched(id *ast.Ident) bool {
-	t, ok := v.info.TypeOf(id).Underlying().(*types.Basic)
-	return !ok || t.Info()&types.IsString == 0
+	return !syntax.IsText(v.info.TypeOf(id))
 }

@@ -1,4 +1,4 @@
-// Package tail keeps the end of a program's output, and cuts texts, for messages.
+// Package tail keeps the end of a program's output, and shortens texts and errors, for messages.
 package tail
 
 import (

@@ -1,6 +1,10 @@
 package tail
 
-import "testing"
+import (
+	"errors"
+	"io/fs"
+	"testing"
+)
 
 func TestText(t *testing.T) {
 	for _, test := range []struct{ what, got, want string }{
@@ -19,6 +23,18 @@ func TestText(t *testing.T) {
 	} {
 		if test.got != test.want {
 			t.Errorf("%s: %q, want %q", test.what, test.got, test.want)
+		}
+	}
+}
+
+func TestFileError(t *testing.T) {
+	missing := &fs.PathError{Op: "open", Path: "a.go", Err: fs.ErrNotExist}
+	for want, err := range map[string]error{
+		"a.go: file does not exist": missing,
+		"no disk":                   errors.New("no disk"),
+	} {
+		if got := FileError(err); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

@@ -108,7 +108,7 @@ func (d *digestFlow) decisions() (out []decision) {
 				settled = looked[d.lies(in.Map)]
 			}
 		case *ssa.Call:
-			if by = d.asked(in); by != none {
+			if by = d.depthAsked(in); by != none {
 				settled = false
 			}
 		}
@@ -278,8 +278,8 @@ var deciding = set(`slices sort bytes strings cmp maps reflect crypto/subtle cry
 // moving lists the functions of those packages that only move their arguments.
 var moving = set(`Clone Grow Clip Insert Delete Reverse Concat Repeat All Values Collect Copy Keys Append`)
 
-// asked returns which kind of digest a library function decides by.
-func (d *digestFlow) asked(in *ssa.Call) (how depth) {
+// depthAsked returns which kind of digest a library function decides by.
+func (d *digestFlow) depthAsked(in *ssa.Call) (how depth) {
 	fn := in.Call.StaticCallee()
 	if fn == nil || d.own[fn] || !deciding[packageOf(fn)] || moving[fn.Object().Name()] {
 		return none
@@ -305,7 +305,7 @@ func (d *digestFlow) decidesBySums() (found bool) {
 		case *ssa.MapUpdate:
 			found = found || d.depthOf(in.Key) != none
 		case *ssa.Call:
-			found = found || d.asked(in) != none
+			found = found || d.depthAsked(in) != none
 		}
 	})
 	return found

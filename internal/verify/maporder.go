@@ -160,8 +160,7 @@ func keepsOne(c *code, loop *ast.RangeStmt, sorted map[types.Object]bool) bool {
 			switch {
 			case obj == nil || byKey(c, l):
 			case as.Tok != token.ASSIGN:
-				b, basic := c.info.TypeOf(l).Underlying().(*types.Basic)
-				keeps = keeps || !basic || b.Info()&types.IsInteger == 0
+				keeps = keeps || !syntax.IsInteger(c.info.TypeOf(l))
 			case len(as.Rhs) != len(as.Lhs):
 				keeps = true
 			default:

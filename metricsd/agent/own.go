@@ -10,8 +10,8 @@ import (
 	"github.com/beagle-go/beagle/metricsd/listen"
 )
 
-// own writes the agent's metrics about itself.
-func (a *Agent) own(p *expose.Page, states []aggregate.State) {
+// writeOwnMetrics writes the agent's metrics about itself.
+func (a *Agent) writeOwnMetrics(p *expose.Page, states []aggregate.State) {
 	c := &a.Counters
 	count := func(name, help string, n *atomic.Uint64) {
 		p.OwnCounter("metricsd_"+name+"_total", help, n.Load())

@@ -35,7 +35,7 @@ func (a *Agent) serveHealth(w http.ResponseWriter, _ *http.Request) {
 func (a *Agent) serveMetrics(w http.ResponseWriter, _ *http.Request) {
 	var page expose.Page
 	states := a.Aggregator.States()
-	a.own(&page, states)
+	a.writeOwnMetrics(&page, states)
 	page.States(states)
 	page.OwnGauge("metricsd_exposition_collisions",
 		"Series left out of this page: another one has their name and labels.",

@@ -40,6 +40,7 @@ import (
 
 	"github.com/beagle-go/beagle/metricsd/expose"
 	"github.com/beagle-go/beagle/metricsd/queue"
+	"github.com/beagle-go/beagle/metricsd/wait"
 )
 
 // Options say where to post and how.
@@ -182,7 +183,7 @@ func (s *Sender) Run(ctx context.Context) {
 		case err != nil:
 			s.retried.Add(1)
 			s.log.Warn("not delivered; trying again", "pause", pause, "error", err)
-			wait(ctx, pause/2+mathrand.N(pause/2+1))
+			wait.For(ctx, pause/2+mathrand.N(pause/2+1))
 			pause = min(2*pause, s.options.LastPause)
 		case empty:
 			select {
@@ -193,15 +194,6 @@ func (s *Sender) Run(ctx context.Context) {
 		default:
 			pause = s.options.FirstPause
 		}
-	}
-}
-
-func wait(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
 	}
 }
 

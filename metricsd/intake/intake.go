@@ -128,7 +128,7 @@ func (in *Intake) stages(ctx context.Context) []stage {
 
 func (in *Intake) serveMetrics(w http.ResponseWriter, r *http.Request) {
 	var page expose.Page
-	in.own(r.Context(), &page)
+	in.writeOwnMetrics(r.Context(), &page)
 	w.Header().Set("Content-Type", expose.ContentType)
 	page.WriteTo(w)
 }

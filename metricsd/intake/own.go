@@ -8,8 +8,8 @@ import (
 	"github.com/beagle-go/beagle/metricsd/intake/index"
 )
 
-// own writes the intake's metrics about itself.
-func (in *Intake) own(ctx context.Context, page *expose.Page) {
+// writeOwnMetrics writes the intake's metrics about itself.
+func (in *Intake) writeOwnMetrics(ctx context.Context, page *expose.Page) {
 	const prefix = "metricsd_intake_"
 	count := func(name, help string, n *atomic.Uint64) {
 		page.OwnCounter(prefix+name+"_total", help, n.Load())

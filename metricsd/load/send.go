@@ -6,6 +6,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"github.com/beagle-go/beagle/metricsd/wait"
 )
 
 // Report is the outcome of a load.
@@ -66,7 +68,7 @@ func (s *sender) run(ctx context.Context, bytesPerSecond int) (r Report) {
 		}
 		if bytesPerSecond > 0 {
 			due := time.Duration(float64(s.generator.totals.Bytes) / float64(bytesPerSecond) * float64(time.Second))
-			pause(ctx, time.Until(start.Add(due)))
+			wait.For(ctx, time.Until(start.Add(due)))
 		}
 	}
 	r.Totals = s.generator.Totals()
@@ -81,16 +83,4 @@ func (s *sender) write(packet []byte) error {
 	}
 	_, err := s.conn.Write(packet)
 	return err
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	if d <= 0 {
-		return
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
 }

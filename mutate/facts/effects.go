@@ -104,7 +104,8 @@ func readsMap(p *mutate.Pass, e ast.Expr) bool {
 	return false
 }
 
-func isSlice(t types.Type) bool {
+// IsSlice reports whether values of a type are slices.
+func IsSlice(t types.Type) bool {
 	_, ok := t.Underlying().(*types.Slice)
 	return ok
 }

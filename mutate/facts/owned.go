@@ -85,7 +85,7 @@ func OwnsUpTo(p *mutate.Pass, v *types.Var, s ast.Stmt) bool {
 // the memory on, but nothing that was there before shares it.
 func Fresh(p *mutate.Pass, v *types.Var) bool {
 	o := Owned.Of(p)[v]
-	return o != nil && isSlice(v.Type()) && o.All&Borrows == 0
+	return o != nil && IsSlice(v.Type()) && o.All&Borrows == 0
 }
 
 // Apart reports whether a slice shares no memory with another variable, so that code may write to
@@ -185,7 +185,7 @@ func gains(p *mutate.Pass, v *types.Var, e ast.Expr) Use {
 	}
 	switch e := e.(type) {
 	case *ast.SliceExpr:
-		if isSlice(p.Info.TypeOf(e.X)) {
+		if IsSlice(p.Info.TypeOf(e.X)) {
 			return gains(p, v, e.X) | Cuts
 		}
 	case *ast.CallExpr:

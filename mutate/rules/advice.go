@@ -110,7 +110,7 @@ func findReceiverScratch(p *mutate.Pass) []mutate.Site {
 		d, ok := facts.Declares(p, list[i])
 		fn := p.FuncOf(list[i])
 		// Only a method has a receiver that outlives the call.
-		if !ok || fn.Recv == nil || !isSlice(d.Var.Type()) {
+		if !ok || fn.Recv == nil || !facts.IsSlice(d.Var.Type()) {
 			continue
 		}
 		// A buffer that leaves the method belongs to somebody else afterwards.
@@ -131,7 +131,7 @@ func findPoolScratch(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
 		d, ok := facts.Declares(p, list[i])
-		if !ok || !isSlice(d.Var.Type()) || !staysHere(p, d.Var) {
+		if !ok || !facts.IsSlice(d.Var.Type()) || !staysHere(p, d.Var) {
 			continue
 		}
 		// A buffer of the function itself is made anew at each call.

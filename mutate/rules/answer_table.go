@@ -66,8 +66,8 @@ func findAnswerTables(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		a := &answers{fn: fn}
-		// In this order: what the table is indexed by, that the body is only answers, their type,
-		// and the size.
+		// Find the index of the table; see that the body has only answers; find their type, and
+		// then the size.
 		if !a.findKeys(p) || !onlyAnswers(fn.Body.List) || !a.findResults(p) || !a.findSizes(p) || !a.plain(p) {
 			continue
 		}
@@ -172,8 +172,8 @@ func (a *answers) plain(p *mutate.Pass) bool {
 	return true
 }
 
-// rewriteAnswerTable moves the function's body to one for numbers beyond the table. What is left of
-// the function looks up small numbers and calls that one for others.
+// rewriteAnswerTable moves the function's body to one for numbers beyond the table. The
+// function itself looks up small numbers and calls that one for others.
 func rewriteAnswerTable(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 	a := s.Data.(*answers)
 	base := baseName(a.fn.Name.Name)

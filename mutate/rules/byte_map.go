@@ -208,8 +208,8 @@ func evaluatesFirst(cond ast.Expr, id *ast.Ident) bool {
 
 // allTrue reports whether a map with bool elements only ever holds true.
 func allTrue(p *mutate.Pass, v *types.Var, value ast.Expr) bool {
-	// What it begins with, and then what code puts in: both must be true, for then presence is the
-	// element.
+	// The first elements and those that code puts in must all be true: then the map holds a key
+	// where its element is true.
 	if lit, ok := ast.Unparen(value).(*ast.CompositeLit); ok {
 		for _, e := range lit.Elts {
 			if kv, ok := e.(*ast.KeyValueExpr); !ok || !isTrue(p, kv.Value) {

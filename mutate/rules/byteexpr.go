@@ -264,7 +264,7 @@ func rangesOf(set byteClass) string {
 		case lo == 0 && hi == 255:
 			parts = append(parts, "true")
 		case lo == 0:
-			// The ends of all bytes need no comparison.
+			// 0 and 255 need no comparison.
 			parts = append(parts, "c <= "+byteText(hi))
 		case hi == 255:
 			parts = append(parts, "c >= "+byteText(lo))

@@ -54,8 +54,8 @@ func findCallerAlloc(p *mutate.Pass) []mutate.Site {
 			usesNameOrLabel(p, fn, "recover") || hasDefer(p, fn.Body) {
 			continue
 		}
-		// The first statement allocates a value, and the last one returns it. What lies between
-		// must be long enough to keep the whole from being inlined.
+		// The first statement allocates a value, and the last one returns it. The statements
+		// between them must be long enough to keep the whole from being inlined.
 		d, ok := facts.Declares(p, fn.Body.List[0])
 		if !ok || !allocatesFixed(p, d) || facts.Captured.Of(p)[d.Var] || reassignedIn(p, d.Var, fn.Body) {
 			continue
@@ -81,9 +81,9 @@ func allocatesFixed(p *mutate.Pass, d facts.Declaration) bool {
 		if _, ok := p.IsBuiltin(v, "new"); ok {
 			return true
 		}
-		if _, ok := p.IsBuiltin(v, "make"); ok && len(v.Args) == 2 && isSlice(d.Var.Type()) {
+		if _, ok := p.IsBuiltin(v, "make"); ok && len(v.Args) == 2 && facts.IsSlice(d.Var.Type()) {
 			n, constant := p.Int(v.Args[1])
-			// What is too large goes to the heap wherever it is made.
+			// A value that is too large goes to the heap wherever it is made.
 			return constant && n > 0 && n*elementSize(d.Var.Type().Underlying().(*types.Slice).Elem()) <= 64<<10
 		}
 	}

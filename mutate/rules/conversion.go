@@ -52,8 +52,8 @@ func conversionEdits(p *mutate.Pass, call *ast.CallExpr) []mutate.Edit {
 	if len(call.Args) == 0 {
 		return nil
 	}
-	// Then come writes, comparisons, and functions that both packages have. What is left may decode
-	// a rune.
+	// Then come writes, comparisons, and functions that both packages have. All other calls may
+	// decode a rune.
 	if edits := writeConversion(p, call); edits != nil {
 		return edits
 	}

@@ -45,8 +45,8 @@ func findDirectUnlock(p *mutate.Pass) []mutate.Site {
 			if !ok {
 				continue
 			}
-			// What follows must end at known places, and must not panic: a deferred call runs then,
-			// too.
+			// The statements after it must end at known places, and must not panic: a deferred call
+			// runs then, too.
 			if edits := unlockEdits(p, fn, d, fn.Body.List[i+1:]); edits != nil {
 				sites = append(sites, site(d, p.Text(d), edits...))
 			}

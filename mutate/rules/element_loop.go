@@ -53,7 +53,7 @@ func startOf(l *mutate.ElementLoop) string {
 
 // remainderLoop returns the original loop, over the rest.
 func remainderLoop(p *mutate.Pass, l *mutate.ElementLoop, rest string) string {
-	// What is left is shorter than a step, so it goes one by one.
+	// The rest is shorter than a step, so the loop takes its elements one by one.
 	body := p.TextWith(l.Body, func(n ast.Node) (string, bool) {
 		if ix, ok := n.(*ast.IndexExpr); ok && slices.Contains(l.Elems, ix) {
 			return rest + "[" + l.Index.Name() + "]", true

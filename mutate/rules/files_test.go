@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// TestFilesOfRules checks that a rule's file holds that rule alone: what two rules need stands in
-// mutate/facts, or in a file without a rule that is named for what it holds. testdata/shared.txt
-// lists the declarations for which this is not so yet; it may only shrink.
+// TestFilesOfRules checks that a rule's file holds that rule alone: a declaration that two rules
+// need stands in mutate/facts, or in a file without a rule that is named for its content.
+// testdata/shared.txt lists the declarations for which this is not so yet; it may only shrink.
 func TestFilesOfRules(t *testing.T) {
 	text, err := os.ReadFile("testdata/shared.txt")
 	if err != nil {

@@ -78,7 +78,7 @@ func findFilterAppend(p *mutate.Pass) []mutate.Site {
 func (f *filter) read(p *mutate.Pass) bool {
 	// The loop ranges over the list that it compacts.
 	f.list = p.Var(f.loop.X)
-	if f.list == nil || !isSlice(f.list.Type()) || !facts.IsLocal(p, f.list) || facts.Captured.Of(p)[f.list] ||
+	if f.list == nil || !facts.IsSlice(f.list.Type()) || !facts.IsLocal(p, f.list) || facts.Captured.Of(p)[f.list] ||
 		facts.Pointed(p, f.list) || len(p.Uses(f.count, f.loop)) != 2 {
 		return false
 	}

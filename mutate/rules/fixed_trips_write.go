@@ -75,7 +75,7 @@ func (l *fixedLoop) folded(p *mutate.Pass, e ast.Expr, i int) (string, bool) {
 			return "", false
 		}
 	}
-	// What remains is evaluated with the iteration's values, as the program would.
+	// Evaluate all other expressions with the iteration's values, as the program would.
 	value, err := p.Values().Eval(e, l.trips[i])
 	if err != nil {
 		return "", false

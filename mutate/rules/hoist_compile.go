@@ -2,7 +2,6 @@ package rules
 
 import (
 	"go/ast"
-	"go/types"
 	"regexp"
 	"slices"
 
@@ -39,7 +38,7 @@ var isDatePattern = regexp.MustCompile("^\\d{4}-\\d\\d$")`),
 func findHoistCompile(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
-		// What runs once at the start gains nothing.
+		// Code that runs once at the start gains nothing.
 		if p.FuncOf(call) == nil || inInit(p, call) {
 			continue
 		}
@@ -111,14 +110,16 @@ func constantTemplate(p *mutate.Pass, e ast.Expr, pkg string) bool {
 
 // readers lists the methods that leave a compiled value unchanged.
 var readers = map[string][]string{
-	"Pattern": {"FindString", "FindStringIndex", "FindStringSubmatch", "FindStringSubmatchIndex", "FindAllString",
-		"FindAllStringIndex",
-		"FindAllStringSubmatch", "FindAllStringSubmatchIndex", "Find", "FindIndex", "FindSubmatch", "FindAll",
-		"FindAllIndex", "FindAllSubmatch",
-		"FindSubmatchIndex", "FindAllSubmatchIndex", "Match", "MatchString", "ReplaceAll", "ReplaceAllString",
-		"ReplaceAllLiteral",
-		"ReplaceAllLiteralString", "ReplaceAllFunc", "ReplaceAllStringFunc", "Split", "NumSubexp", "SubexpNames",
-		"SubexpIndex", "String", "Expand", "ExpandString"},
+	"Pattern": {
+		"Find", "FindIndex", "FindSubmatch", "FindSubmatchIndex",
+		"FindString", "FindStringIndex", "FindStringSubmatch", "FindStringSubmatchIndex",
+		"FindAll", "FindAllIndex", "FindAllSubmatch", "FindAllSubmatchIndex",
+		"FindAllString", "FindAllStringIndex", "FindAllStringSubmatch", "FindAllStringSubmatchIndex",
+		"Match", "MatchString",
+		"ReplaceAll", "ReplaceAllLiteral", "ReplaceAllFunc",
+		"ReplaceAllString", "ReplaceAllLiteralString", "ReplaceAllStringFunc",
+		"Split", "NumSubexp", "SubexpNames", "SubexpIndex", "String", "Expand", "ExpandString",
+	},
 	"Replacer": {"Replace", "WriteString"},
 	"Template": {"Execute", "ExecuteTemplate"},
 }
@@ -151,12 +152,9 @@ func compileEdits(p *mutate.Pass, call *ast.CallExpr, kind string) []mutate.Edit
 
 func dropLocal(p *mutate.Pass, d facts.Declaration, name, kind string, decl mutate.Edit) []mutate.Edit {
 	edits := []mutate.Edit{p.Delete(d.Stmt), decl}
-	// A variable that is assigned again may hold another pattern.
-	if p.Assigned(d.Var, p.FuncOf(d.Stmt)) && !onlyMethods(p, d.Var) {
-		return nil
-	}
 	for _, id := range p.Uses(d.Var, p.File) {
-		// Only methods that read: another one could change what all calls share.
+		// Only methods that read: another one could change what all calls share. A variable that is
+		// assigned again may hold another pattern.
 		sel, ok := p.Parent(id).(*ast.SelectorExpr)
 		if !ok || !slices.Contains(readers[kind], sel.Sel.Name) || !isCalled(p, sel) {
 			return nil
@@ -164,15 +162,6 @@ func dropLocal(p *mutate.Pass, d facts.Declaration, name, kind string, decl muta
 		edits = append(edits, p.Replace(id, name))
 	}
 	return edits
-}
-
-func onlyMethods(p *mutate.Pass, v *types.Var) bool {
-	for _, id := range p.Uses(v, p.File) {
-		if _, ok := p.Parent(id).(*ast.SelectorExpr); !ok {
-			return false
-		}
-	}
-	return true
 }
 
 // matchEdits compiles the pattern of regexp.MatchString once. The pattern is valid, so the error is

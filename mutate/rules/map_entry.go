@@ -151,8 +151,8 @@ func isPath(p *mutate.Pass, e ast.Expr) bool {
 	return false
 }
 
-// makes recognises the body that makes the entry, as its last statement. What comes before may
-// change nothing that the map or the key is made of.
+// makes recognises the body that makes the entry, as its last statement. The statements before
+// it may change nothing that the map or the key is made of.
 func (s *mapEntrySite) makes(p *mutate.Pass) bool {
 	body := s.cond.Body.List
 	if len(body) == 0 {

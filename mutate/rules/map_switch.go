@@ -56,7 +56,7 @@ type constMap struct {
 // findMapSwitch looks for maps of constants that code only looks things up in.
 func findMapSwitch(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	// What is looked up, and how, decides whether there is a site.
+	// The map, and the way it is looked up, decide whether there is a site.
 	add := func(m *constMap, value ast.Expr) {
 		if m.read(p, value) && m.uses(p) {
 			sites = append(sites, mutate.Site{Node: m.lookups[0], Label: "map " + m.v.Name(), Data: m})

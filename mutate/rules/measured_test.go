@@ -63,6 +63,7 @@ func TestMeasurementText(t *testing.T) {
 		"not measured: it is generic":                {Why: "it is generic"},
 		"not measured: no table":                     none.Of("unroll"),
 		"not measured: the rule is newer":            (&rules.Table{}).Of("unroll"),
+		"not measured: it has no example of its own": (&rules.Table{}).Of("lift"),
 	} {
 		if got := m.String(); !strings.HasPrefix(got, want) {
 			t.Errorf("got %q, want %q", got, want)

@@ -28,18 +28,25 @@ var memo = &mutate.Mutator{
 }`),
 	Class:   beagle.E4,
 	Gain:    5,
-	Find:    findMemo,
+	Find:    sitesOf(recursionOf, recursionLabel),
 	Rewrite: rewriteMemo,
 }
 
-func findMemo(p *mutate.Pass) []mutate.Site {
-	var sites []mutate.Site
-	for fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
-		if calls := selfCalls(p, fn); len(calls) >= 2 && canMemoise(p, fn, calls) {
-			sites = append(sites, mutate.Site{Node: fn, Label: "recursion of " + fn.Name.Name, Data: calls})
-		}
+// A recursion is a function with its calls of itself.
+type recursion struct {
+	fn    *ast.FuncDecl
+	calls []*ast.CallExpr
+}
+
+func recursionLabel(_ *mutate.Pass, r *recursion) string { return "recursion of " + r.fn.Name.Name }
+
+// recursionOf recognises a function that calls itself at two places or more, and whose results can
+// be remembered.
+func recursionOf(p *mutate.Pass, fn *ast.FuncDecl) *recursion {
+	if calls := selfCalls(p, fn); len(calls) >= 2 && canMemoise(p, fn, calls) {
+		return &recursion{fn, calls}
 	}
-	return sites
+	return nil
 }
 
 // canMemoise reports whether memo can handle fn. It has no receiver, no type parameters, one result
@@ -97,7 +104,8 @@ func readsChanging(p *mutate.Pass, fn *ast.FuncDecl) bool {
 // second one looks into the map, and a third one computes a result with calls of the second. The
 // map lives as long as one call from outside, so nothing is kept between calls.
 func rewriteMemo(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
-	fn, calls := s.Node.(*ast.FuncDecl), s.Data.([]*ast.CallExpr)
+	r := s.Data.(*recursion)
+	fn, calls := r.fn, r.calls
 	name := fn.Name.Name
 	memoName, step, known := p.Fresh(lowerFirst(name)+"Memo", lowerFirst(name)+"Memoized"),
 		p.Fresh(lowerFirst(name)+"Step"), p.Fresh("known", "seen")

@@ -72,7 +72,7 @@ type sliceCopy struct {
 // sliceCopyAt recognises the declaration of a copy.
 func sliceCopyAt(p *mutate.Pass, list []ast.Stmt, i int) (c sliceCopy, ok bool) {
 	d, ok := facts.Declares(p, list[i])
-	if !ok || d.Value == nil || !isSlice(d.Var.Type()) {
+	if !ok || d.Value == nil || !facts.IsSlice(d.Var.Type()) {
 		return c, false
 	}
 	c = sliceCopy{v: d.Var, made: d.Value, rest: list[i+1:]}
@@ -143,7 +143,7 @@ func filledSlice(p *mutate.Pass, d facts.Declaration, next ast.Stmt) ast.Expr {
 
 // namedSlice returns an expression that names a slice in a variable or a field, or nil.
 func namedSlice(p *mutate.Pass, e ast.Expr) ast.Expr {
-	if e == nil || !isSlice(p.Info.TypeOf(e)) {
+	if e == nil || !facts.IsSlice(p.Info.TypeOf(e)) {
 		return nil
 	}
 	// Go down from field to field, until a variable is reached.

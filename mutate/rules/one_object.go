@@ -55,7 +55,7 @@ type objectPart struct {
 	field string // of the literal's type
 	typ   string // in the object
 	value string // what it holds at first; empty if that is its zero value
-	use   string // %s is the part: what the field gets
+	use   string // the value of the field; %s is the part
 }
 
 // findOneObject looks for literals with parts that are allocated apart. Packages that see addresses
@@ -320,7 +320,8 @@ func rewriteOneObject(p *mutate.Pass, site mutate.Site, _ mutate.Param) ([]mutat
 	if values != "" {
 		values = "\n" + values
 	}
-	// A variable, and no pointer to one: what is stored behind a pointer escapes to the heap.
+	// A variable, and no pointer to one: a value that is stored through a pointer escapes to the
+	// heap.
 	text := fmt.Sprintf("%s := struct {\n%s}{%s}\n%s", whole, fields, values, then)
 	return []mutate.Edit{insertBefore(p, s.front, text), p.Replace(s.whole, "&"+whole+"."+self)}, nil
 }

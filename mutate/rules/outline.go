@@ -98,8 +98,8 @@ func isGuard(p *mutate.Pass, s ast.Stmt) bool {
 	return ret
 }
 
-// rewriteOutline moves what follows the guards to a function of its own. What is left is short
-// enough to be inlined.
+// rewriteOutline moves what follows the guards to a function of its own. The guards alone are
+// short enough to be inlined.
 func rewriteOutline(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 	site := s.Data.(outlineSite)
 	name := p.Fresh(lowerFirst(site.fn.Name.Name)+"Slow", lowerFirst(site.fn.Name.Name)+"Rest")

@@ -37,7 +37,7 @@ func firstBytes(b []byte) uint64 {
 }`),
 	Class:   beagle.E0,
 	Gain:    1.2,
-	Find:    findPartialWord,
+	Find:    sitesOf(wordTailOf, func(_ *mutate.Pass, t *wordTail) string { return "last bytes of " + t.seq.Name() }),
 	Rewrite: rewritePartialWord,
 }
 
@@ -53,15 +53,12 @@ type wordTail struct {
 	clear bool // the form k = k<<8 | byte, with k zero in front
 }
 
-func findPartialWord(p *mutate.Pass) []mutate.Site {
-	var sites []mutate.Site
-	for f := range mutate.Nodes[*ast.ForStmt](p, nil) {
-		t := &wordTail{loop: f}
-		if t.head(p) && t.add(p) && !isLabelled(p, f) {
-			sites = append(sites, mutate.Site{Node: f, Label: "last bytes of " + t.seq.Name(), Data: t})
-		}
+func wordTailOf(p *mutate.Pass, loop *ast.ForStmt) *wordTail {
+	t := &wordTail{loop: loop}
+	if t.head(p) && t.add(p) && !isLabelled(p, loop) {
+		return t
 	}
-	return sites
+	return nil
 }
 
 // head recognises `for i := len(s) - 1; i >= c; i--`, also with min(len(s), m) for len(s).

@@ -175,7 +175,7 @@ func (w *walker) branch(s *ast.IfStmt) outcome {
 	switch {
 	case !ok:
 		return unknown
-	// What the other branch does is for other bytes.
+	// The other branch is for other bytes.
 	case is:
 		return w.list(s.Body.List)
 	case s.Else != nil:

@@ -107,7 +107,7 @@ func (s *positionSite) readLoop(p *mutate.Pass, list []ast.Stmt) bool {
 		return false
 	}
 	// The list must be the same at each comparison with an earlier element.
-	if seq == nil || !facts.IsLocal(p, seq) || !isSlice(seq.Type()) || p.Assigned(seq, loop) ||
+	if seq == nil || !facts.IsLocal(p, seq) || !facts.IsSlice(seq.Type()) || p.Assigned(seq, loop) ||
 		facts.Captured.Of(p)[seq] ||
 		p.Assigned(i, loop.Body) {
 		return false

@@ -43,7 +43,7 @@ func findPrealloc(p *mutate.Pass) []mutate.Site {
 		kind, typ := emptyValue(p, d)
 		// A nil slice gets its room later. An empty one gets it where it is declared, which in a
 		// group may be in front of what the bound reads.
-		if kind == "" || !isSlice(d.Var.Type()) || d.Spec != nil && (kind == "empty" || !movable(p, d)) {
+		if kind == "" || !facts.IsSlice(d.Var.Type()) || d.Spec != nil && (kind == "empty" || !movable(p, d)) {
 			continue
 		}
 		s := preallocSite{v: d.Var, decl: d.Stmt, kind: kind, typ: typ}
@@ -64,7 +64,7 @@ func namedResults(p *mutate.Pass, f *ast.FuncDecl) []mutate.Site {
 	}
 	for _, field := range f.Type.Results.List {
 		for _, id := range field.Names {
-			if v, ok := p.Info.Defs[id].(*types.Var); ok && isSlice(v.Type()) && !facts.Captured.Of(p)[v] {
+			if v, ok := p.Info.Defs[id].(*types.Var); ok && facts.IsSlice(v.Type()) && !facts.Captured.Of(p)[v] {
 				// A closure could see the capacity, or append as well.
 				s := preallocSite{v: v, kind: "nil", typ: p.Text(field.Type)}
 				sites = append(sites, s.fill(p, f.Body.List)...)

@@ -30,7 +30,7 @@ func firstOf(p *mutate.Pass, e ast.Expr) (f firstElements, ok bool) {
 	f.value = e
 	switch e := e.(type) {
 	case *ast.CompositeLit:
-		if e.Type == nil || len(e.Elts) == 0 || len(e.Elts) > maxFirst || !isSlice(p.Info.TypeOf(e)) {
+		if e.Type == nil || len(e.Elts) == 0 || len(e.Elts) > maxFirst || !facts.IsSlice(p.Info.TypeOf(e)) {
 			return f, false
 		}
 		for _, x := range e.Elts {

@@ -75,7 +75,7 @@ func partsOf(p *mutate.Pass, call *ast.CallExpr) (base ast.Expr, room string) {
 	}
 	// A nil base would stay nil if all parts are empty, and a slice with room is not nil.
 	kind, _ := emptyValue(p, facts.Declaration{Value: base})
-	if kind != "empty" || !isSlice(p.Info.TypeOf(base)) {
+	if kind != "empty" || !facts.IsSlice(p.Info.TypeOf(base)) {
 		f, ok := firstOf(p, base)
 		if !ok {
 			return nil, ""

@@ -141,7 +141,7 @@ func findRangeArray(p *mutate.Pass) []mutate.Site {
 		if !isArray || v == nil || elementSize(v.Type()) <= largeElement {
 			continue
 		}
-		// What changes the array during the loop would now be seen.
+		// The loop would now see changes of the array.
 		if p.IsGlobal(v) && !p.Frozen(v) ||
 			!p.IsGlobal(v) && (facts.Captured.Of(p)[v] || facts.Pointed(p, v) || p.Assigned(v, r)) {
 			continue

@@ -126,7 +126,7 @@ func (r *recur) readStep(p *mutate.Pass) error {
 			return errors.New("calls itself with something else than n-k")
 		}
 		r.calls[call], r.depth = k, max(r.depth, k)
-		// What is inside of a call is checked already.
+		// The parts of a call are checked already.
 		ast.Inspect(call, func(n ast.Node) bool { other[n] = true; return true })
 	}
 	// One call a step is a plain loop for the compiler's purposes; with two the work grows
@@ -134,7 +134,7 @@ func (r *recur) readStep(p *mutate.Pass) error {
 	if len(r.calls) < 2 {
 		return errors.New("calls itself less than twice")
 	}
-	// What remains must be arithmetic on n and constants. The iteration evaluates it in another
+	// All else must be arithmetic on n and constants. The iteration evaluates it in another
 	// order and for values below n, so effects, panics and variables are ruled out.
 	for e := range mutate.Nodes[ast.Expr](p, r.step) {
 		if other[e] {

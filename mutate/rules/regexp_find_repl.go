@@ -42,7 +42,7 @@ func (s *searchSite) takeApart(p *mutate.Pass) (parts []replPart, ok bool) {
 		src += string(firstMarker + rune(g))
 		match = append(match, len(src))
 	}
-	// Expand the replacement, and split it at the markers. What lies between them is fixed text.
+	// Expand the replacement, and split it at the markers. The text between them is fixed.
 	text := ""
 	for _, r := range string(re.ExpandString(nil, s.repl, src, match)) {
 		if !marked(r) {

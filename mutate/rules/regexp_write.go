@@ -149,7 +149,7 @@ func (w *pathWriter) reached(k int) bool {
 	return k != w.later && k != w.first || k == w.begin() || k == w.first && !w.oneStart()
 }
 
-// complete writes that the match is complete at i. What was kept before comes after it.
+// complete writes that the match is complete at i. The code that it kept so far comes after it.
 func (w *pathWriter) complete(e *passEnd) string {
 	if e == nil {
 		return ""
@@ -191,8 +191,8 @@ func (w *pathWriter) keep(s passState) string {
 	return text
 }
 
-// edges writes the step from a state: what each set of bytes leads to. A byte of a longer character
-// that the pattern may accept ends the walk, because the finder knows nothing of runes.
+// edges writes the step from a state to the next one for each set of bytes. A byte of a longer
+// character that the pattern may accept ends the walk, because the finder knows nothing of runes.
 func (w *pathWriter) edges(s passState) string {
 	if len(s.edges) == 0 {
 		return ""

@@ -114,7 +114,7 @@ func resliceEdits(p *mutate.Pass, l *mutate.ElementLoop, b *types.Var) []mutate.
 	// With the list's length as its capacity, a cut that is too long panics instead of reaching
 	// behind the list.
 	cut := fmt.Sprintf("%s[:len(%s):len(%s)]", b.Name(), l.Seq.Name(), b.Name())
-	if !isSlice(b.Type()) {
+	if !facts.IsSlice(b.Type()) {
 		cut = fmt.Sprintf("%s[:len(%s)]", b.Name(), l.Seq.Name())
 	}
 	edits := []mutate.Edit{
@@ -149,7 +149,7 @@ func findRowSlice(p *mutate.Pass) []mutate.Site {
 		for ix := range mutate.Nodes[*ast.IndexExpr](p, f.Body) {
 			m := p.Var(ix.X)
 			base, ok := rowBase(p, ix, l)
-			if !ok || !facts.IsLocal(p, m) || !isSlice(m.Type()) || facts.Captured.Of(p)[m] ||
+			if !ok || !facts.IsLocal(p, m) || !facts.IsSlice(m.Type()) || facts.Captured.Of(p)[m] ||
 				p.Assigned(m, f) && !storesElementsOnly(p, m, f) || !alwaysRead(p, ix, f.Body) ||
 				!facts.Stable(p, base, f) {
 				continue

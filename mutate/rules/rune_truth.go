@@ -54,7 +54,7 @@ func (w *wideRune) truth(e ast.Expr) (truth, bool) {
 	if !w.depends(e) {
 		return maybe, w.p.Pure(e)
 	}
-	// What is left asks about the character itself.
+	// All other conditions ask about the character itself.
 	switch e := e.(type) {
 	case *ast.BinaryExpr:
 		return w.compare(e)

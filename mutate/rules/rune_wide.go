@@ -218,12 +218,12 @@ func (w *wideRune) branch(s *ast.IfStmt) (effect, bool) {
 	case !thenLeft:
 		w.known = agreement(behind, w.known)
 	}
-	return w.under(value, max(then, otherwise), s.Cond), thenLeft && elseLeft
+	return w.withConditions(value, max(then, otherwise), s.Cond), thenLeft && elseLeft
 }
 
-// under returns the effect of code that runs under conditions. Where they ask for the index, the
-// first iteration says nothing about whether another one leaves the loop.
-func (w *wideRune) under(value truth, e effect, conditions ...ast.Expr) effect {
+// withConditions returns the effect of code that runs under conditions. Where they ask for the
+// index, the first iteration says nothing about whether another one leaves the loop.
+func (w *wideRune) withConditions(value truth, e effect, conditions ...ast.Expr) effect {
 	if value != maybe || e != departs || w.index == nil {
 		return e
 	}
@@ -275,7 +275,7 @@ func (w *wideRune) choose(s *ast.SwitchStmt) (effect, bool) {
 		asked = append(asked, clause.List...)
 		result = max(result, w.arm(clause.Body))
 		if value == yes {
-			return w.under(maybe, result, asked...), false
+			return w.withConditions(maybe, result, asked...), false
 		}
 	}
 	// The default is possible because no case was certain.
@@ -284,7 +284,7 @@ func (w *wideRune) choose(s *ast.SwitchStmt) (effect, bool) {
 			result = max(result, w.arm(clause.Body))
 		}
 	}
-	return w.under(maybe, result, asked...), false
+	return w.withConditions(maybe, result, asked...), false
 }
 
 // matches returns whether a character beyond ASCII takes a case.

@@ -86,7 +86,7 @@ func parseShortSort(p *mutate.Pass, stmt *ast.ExprStmt) *shortList {
 		ok = sortedDirectly(p, p.Info.TypeOf(s.list))
 	case (indexes || s.elements) && len(call.Args) == 2:
 		s.list, s.order = call.Args[0], call.Args[1]
-		ok = isSlice(p.Info.TypeOf(s.list)) && !p.Info.Types[s.list].IsNil() && !p.Info.Types[s.order].IsNil()
+		ok = facts.IsSlice(p.Info.TypeOf(s.list)) && !p.Info.Types[s.list].IsNil() && !p.Info.Types[s.order].IsNil()
 	default:
 		return nil
 	}

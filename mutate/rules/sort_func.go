@@ -2,7 +2,6 @@ package rules
 
 import (
 	"fmt"
-	"go/ast"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -20,20 +19,10 @@ var sortFunc = &mutate.Mutator{
 		`slices.SortFunc(users, func(a, b User) int { return cmp.Compare(a.Name, b.Name) })`),
 	Class: beagle.E0,
 	Gain:  1.8,
-	Find:  findSortFunc,
+	Find:  sitesOf(sortOf, func(p *mutate.Pass, s *sortCall) string { return "sort of " + p.Text(s.list) }),
 	Rewrite: func(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.Edit, error) {
 		return s.Data.(*sortCall).rewrite(p)
 	},
-}
-
-func findSortFunc(p *mutate.Pass) []mutate.Site {
-	var sites []mutate.Site
-	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
-		if s, ok := parseSort(p, call); ok {
-			sites = append(sites, mutate.Site{Node: call, Label: "sort of " + p.Text(s.list), Data: s})
-		}
-	}
-	return sites
 }
 
 // rewrite sorts by an order of elements, which compares the keys one after the other.

@@ -44,10 +44,10 @@ func findSortKeys(p *mutate.Pass) []mutate.Site {
 		if !ok {
 			continue
 		}
-		s, ok := parseSort(p, call)
+		s := sortOf(p, call)
 		// One key fits into one list of keys; a method or a comparison of its own is no plain
 		// value.
-		if !ok || len(s.keys) != 1 || s.slice == nil || s.keys[0].method != "" || s.keys[0].compares != nil ||
+		if s == nil || len(s.keys) != 1 || s.slice == nil || s.keys[0].method != "" || s.keys[0].compares != nil ||
 			!callsSomething(p, s, s.keys[0].less) || !calmKey(p, s, s.keys[0].less) {
 			continue
 		}
@@ -65,7 +65,7 @@ func callsSomething(p *mutate.Pass, s *sortCall, key ast.Expr) bool {
 		if p.Info.Types[call.Fun].IsType() {
 			continue
 		}
-		// What is called must be known: a variable of a function type could do anything.
+		// The called function must be known: a variable of a function type could do anything.
 		fn := p.Callee(call)
 		if fn == nil || fn.Pkg() == nil {
 			return false

@@ -8,6 +8,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // sortOrdered (catalogue O1) matches sort.Sort of a list of numbers or strings in their own order,
@@ -57,7 +58,7 @@ func findSortOrdered(p *mutate.Pass) []mutate.Site {
 		s.list = list
 		// A conversion to a type with the methods is not needed any more.
 		if conv, ok := list.(*ast.CallExpr); ok && p.Info.Types[conv.Fun].IsType() {
-			if from := conv.Args[0]; isSlice(p.Info.TypeOf(from)) {
+			if from := conv.Args[0]; facts.IsSlice(p.Info.TypeOf(from)) {
 				s.list = ast.Unparen(from)
 			}
 		}
@@ -76,7 +77,7 @@ func sortsFloats(list types.Type) bool {
 // language, and whether the greatest comes first.
 func ownOrder(p *mutate.Pass, t types.Type) (down, ok bool) {
 	named, isNamed := types.Unalias(t).(*types.Named)
-	if !isNamed || !isSlice(t) || named.TypeArgs().Len() > 0 || named.TypeParams().Len() > 0 {
+	if !isNamed || !facts.IsSlice(t) || named.TypeArgs().Len() > 0 || named.TypeParams().Len() > 0 {
 		return false, false
 	}
 	elem, basic := t.Underlying().(*types.Slice).Elem().Underlying().(*types.Basic)

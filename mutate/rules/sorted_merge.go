@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"go/ast"
 	"go/types"
-	"strings"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
@@ -63,7 +62,8 @@ func findSortedMerge(p *mutate.Pass) []mutate.Site {
 	// The elements must be integers or strings, whose equal values cannot be told apart: then any
 	// merge has the result of any sort.
 	elem, ok := s.Elem().Underlying().(*types.Basic)
-	if !ok || elem.Info()&(types.IsInteger|types.IsString) == 0 || !callsSort(p, fn) || hasFastPath(fn) {
+	if !ok || elem.Info()&(types.IsInteger|types.IsString) == 0 || !callsSort(p, fn) ||
+		hasFastPath(p, fn, a.Type()) {
 		return nil
 	}
 	// The guess is worth a candidate only for lists that are mostly sorted, and that the target
@@ -115,20 +115,27 @@ func dropsDuplicates(p *mutate.Pass, fn *ast.FuncDecl) bool {
 	return false
 }
 
-// hasFastPath recognises a fast path in front.
-func hasFastPath(fn *ast.FuncDecl) bool {
-	// The fast path may be there from an earlier rewrite, or from the author.
+// hasFastPath recognises a fast path in front, from an earlier rewrite or from the author: a test
+// that only returns, and calls a helper of the candidate that takes two lists of the type.
+func hasFastPath(p *mutate.Pass, fn *ast.FuncDecl, list types.Type) bool {
 	s, ok := fn.Body.List[0].(*ast.IfStmt)
 	if !ok || len(s.Body.List) != 1 {
 		return false
 	}
-	r, ok := s.Body.List[0].(*ast.ReturnStmt)
-	if !ok || len(r.Results) != 1 {
+	if _, ok := s.Body.List[0].(*ast.ReturnStmt); !ok {
 		return false
 	}
-	switch r.Results[0].(type) {
-	case *ast.CallExpr, *ast.Ident:
-		return s.Init != nil || strings.HasPrefix(nameOf(r.Results[0]), "merge")
+	for call := range mutate.Nodes[*ast.CallExpr](p, s) {
+		// A call of the function itself, with its lists exchanged, is no other path.
+		helper := p.Decl(p.Callee(call))
+		if helper == nil || helper == fn {
+			continue
+		}
+		params := p.Info.Defs[helper.Name].Type().(*types.Signature).Params()
+		if params.Len() == 2 && types.Identical(params.At(0).Type(), list) &&
+			types.Identical(params.At(1).Type(), list) {
+			return true
+		}
 	}
 	return false
 }

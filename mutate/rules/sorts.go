@@ -31,22 +31,22 @@ type sortKey struct {
 	compares   ast.Expr // the function that does, or nil
 }
 
-// parseSort recognises a sort by an order of indexes that compares keys of the elements.
-func parseSort(p *mutate.Pass, call *ast.CallExpr) (*sortCall, bool) {
+// sortOf recognises a sort by an order of indexes that compares keys of the elements.
+func sortOf(p *mutate.Pass, call *ast.CallExpr) *sortCall {
 	_, slice := p.IsCall(call, "sort", "Slice")
 	_, stable := p.IsCall(call, "sort", "SliceStable")
 	if !slice && !stable || len(call.Args) != 2 || !p.GoAtLeast(21) {
-		return nil, false
+		return nil
 	}
 	s := &sortCall{call: call, stable: stable, list: ast.Unparen(call.Args[0]), slice: p.Var(call.Args[0])}
 	// The list is named by a variable or by fields, and the order is a function literal.
 	lit, ok := call.Args[1].(*ast.FuncLit)
 	of := p.Info.TypeOf(s.list)
-	if s.slice == nil && !fieldChain(p, s.list) || !ok || !isSlice(of) {
-		return nil, false
+	if s.slice == nil && !fieldChain(p, s.list) || !ok || !facts.IsSlice(of) {
+		return nil
 	}
 	if s.elem, ok = facts.TypeText(p, of.Underlying().(*types.Slice).Elem()); !ok {
-		return nil, false
+		return nil
 	}
 	// The literal has two parameters, the indexes of the two elements.
 	var names []*ast.Ident
@@ -54,12 +54,15 @@ func parseSort(p *mutate.Pass, call *ast.CallExpr) (*sortCall, bool) {
 		names = append(names, f.Names...)
 	}
 	if len(names) != 2 {
-		return nil, false
+		return nil
 	}
 	s.i, _ = p.Info.Defs[names[0]].(*types.Var)
 	s.j, _ = p.Info.Defs[names[1]].(*types.Var)
 	// The elements take the place of the indexes, so the body may use these for nothing else.
-	return s, s.i != nil && s.j != nil && s.parseLess(p, lit.Body.List) && s.indexesOnly(p, lit.Body)
+	if s.i == nil || s.j == nil || !s.parseLess(p, lit.Body.List) || !s.indexesOnly(p, lit.Body) {
+		return nil
+	}
+	return s
 }
 
 // parseLess reads any number of `if x[i].A != x[j].A { return x[i].A < x[j].A }`, and then `return

@@ -172,7 +172,8 @@ const (
 // canSplice reports whether the helper's statements can stand in the caller.
 func canSplice(p *mutate.Pass, s *splice) bool {
 	caller := p.FuncOf(s.call)
-	// What changes its meaning in another function, or would be too much text there, stays a call.
+	// A helper that would mean something else in another function, or be too much text there, stays
+	// a call.
 	if s.fn == caller || s.fn.Recv != nil || s.fn.Body == nil || s.fn.Type.TypeParams != nil || callsItself(p, s.fn) ||
 		hasDefer(p, s.fn.Body) || isLabelled(p, s.fn.Body) || lineCount(p, s.fn) > splicedLines ||
 		// A small one the compiler inlines itself.

@@ -424,8 +424,8 @@ func (w *splicer) redeclared(name string) bool {
 // pointsTo reports whether a parameter only leads to fields of what the caller names.
 func (w *splicer) pointsTo(v *types.Var, a ast.Expr, hidden map[string]bool) (string, bool) {
 	u, ok := a.(*ast.UnaryExpr)
-	if !ok || u.Op != token.AND || w.replacedIn(v, w.fn.Body) || facts.Captured.Of(w.p)[v] || !w.still(u.X, hidden) ||
-		w.throughPointer(a) && w.replacedAfar(rootVar(w.p, u.X)) {
+	if !ok || u.Op != token.AND || w.replacedIn(v, w.fn.Body) || facts.Captured.Of(w.p)[v] ||
+		!w.keepsMeaning(u.X, hidden) || w.throughPointer(a) && w.replacedAfar(rootVar(w.p, u.X)) {
 		return "", false
 	}
 	for _, id := range w.p.Uses(v, w.fn.Body) {
@@ -472,9 +472,9 @@ func (w *splicer) replacedAfar(v *types.Var) bool {
 	})
 }
 
-// still reports whether an expression is a variable of the caller or a field of what it holds or
-// points to, and no name of the helper hides it.
-func (w *splicer) still(e ast.Expr, hidden map[string]bool) bool {
+// keepsMeaning reports whether an expression is a variable of the caller or a field of what it
+// holds or points to, and no name of the helper hides it.
+func (w *splicer) keepsMeaning(e ast.Expr, hidden map[string]bool) bool {
 	switch e := e.(type) {
 	case *ast.Ident:
 		v := w.p.Var(e)
@@ -488,7 +488,7 @@ func (w *splicer) still(e ast.Expr, hidden map[string]bool) bool {
 		_, pointer := w.p.Info.TypeOf(e.X).Underlying().(*types.Pointer)
 		_, root := e.X.(*ast.Ident)
 		// One step through a pointer is as far as nothing in between can change.
-		return (root || !pointer) && w.still(e.X, hidden)
+		return (root || !pointer) && w.keepsMeaning(e.X, hidden)
 	}
 	return false
 }

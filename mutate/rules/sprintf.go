@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/facts"
 )
@@ -94,10 +95,7 @@ func findSprintf(p *mutate.Pass) []mutate.Site {
 // is a string, or of Sprintln, which puts one between all of them and ends the line.
 func listedPieces(p *mutate.Pass, args []ast.Expr, line bool) []piece {
 	var out []piece
-	isString := func(e ast.Expr) bool {
-		b, ok := p.Info.TypeOf(e).Underlying().(*types.Basic)
-		return ok && b.Info()&types.IsString != 0
-	}
+	isString := func(e ast.Expr) bool { return syntax.IsText(p.Info.TypeOf(e)) }
 	for i, arg := range args {
 		// Between two operands, Sprintln always puts a space.
 		if i > 0 && (line || !isString(arg) && !isString(args[i-1])) {

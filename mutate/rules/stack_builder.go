@@ -164,8 +164,8 @@ func (s *roomSite) write(p *mutate.Pass, use *roomUse, method string, call *ast.
 	return true
 }
 
-// cut recognises b.Len() - n for a constant n: what a Truncate leaves out. Other places may lie
-// behind the end, where the buffer panics and a slice may not.
+// cut recognises b.Len() - n for a constant n, the argument of a Truncate that drops the last n
+// bytes. Other places may lie beyond the end, where the buffer panics and a slice may not.
 func (s *roomSite) cut(p *mutate.Pass, e ast.Expr) (less ast.Expr, ok bool) {
 	b, ok := ast.Unparen(e).(*ast.BinaryExpr)
 	if !ok || b.Op != token.SUB || !s.length(p, b.X) {

@@ -108,7 +108,7 @@ func kindOf(bad [256]bool) *wordSite {
 	if w.low > w.high || w.low > 0x80 || w.high >= 0x80 && w.high < 255 {
 		return nil
 	}
-	// What is rejected between them is listed one by one.
+	// List the rejected bytes between them one by one.
 	for c := w.low; c <= w.high; c++ {
 		if bad[c] {
 			w.equal = append(w.equal, c)

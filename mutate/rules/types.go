@@ -5,6 +5,7 @@ import (
 	"go/constant"
 	"go/types"
 
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/facts"
 )
@@ -14,11 +15,7 @@ import (
 // isInteger reports whether values of the type are integers. It is false for nil, the type of a
 // blank variable.
 func isInteger(t types.Type) bool {
-	if t == nil {
-		return false
-	}
-	b, ok := t.Underlying().(*types.Basic)
-	return ok && b.Info()&types.IsInteger != 0
+	return t != nil && syntax.IsInteger(t)
 }
 
 // isWideInteger reports whether an expression is of an integer type in which lengths and sums of
@@ -41,12 +38,6 @@ func isNamed(t types.Type, pkg, name string) bool {
 func isBasicType(t types.Type, kind types.BasicKind) bool {
 	b, ok := types.Unalias(t).(*types.Basic)
 	return ok && b.Kind() == kind
-}
-
-// isSlice reports whether values of the type are slices.
-func isSlice(t types.Type) bool {
-	_, ok := t.Underlying().(*types.Slice)
-	return ok
 }
 
 // pointee is what a pointer points to, and any other type itself.

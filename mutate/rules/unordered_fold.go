@@ -42,7 +42,7 @@ for _, t := range tags {
 }`),
 	Class:   beagle.E4,
 	Gain:    2,
-	Find:    findFolds,
+	Find:    sitesOf(foldOf, foldLabel),
 	Params:  foldParams,
 	Rewrite: rewriteFold,
 }
@@ -60,27 +60,18 @@ type fold struct {
 	term       ast.Expr   // the term of the only addition, if there is just one
 }
 
-func findFolds(p *mutate.Pass) []mutate.Site {
-	var sites []mutate.Site
-	for s := range mutate.Nodes[*ast.ExprStmt](p, nil) {
-		if p.FuncOf(s) == nil {
-			continue
-		}
-		if f, err := foldOf(p, s); err == nil {
-			sites = append(sites, mutate.Site{Node: s, Label: "sort of " + f.list.Name() + " before a fold", Data: f})
-		}
-	}
-	return sites
-}
+func foldLabel(_ *mutate.Pass, f *fold) string { return "sort of " + f.list.Name() + " before a fold" }
 
-// foldOf recognises a sort whose order only serves to find duplicates for a sum, or says why a sort
-// is no such.
-func foldOf(p *mutate.Pass, s *ast.ExprStmt) (*fold, error) {
+// foldOf recognises a sort whose order only serves to find duplicates for a sum.
+func foldOf(p *mutate.Pass, s *ast.ExprStmt) *fold {
+	if p.FuncOf(s) == nil {
+		return nil // within a package variable
+	}
 	// The statement sorts a list of integers or strings by value.
 	call, ok := p.IsCall(s.X, "sort", "Strings", "Ints")
 	if !ok {
 		if call, ok = p.IsCall(s.X, "slices", "Sort"); !ok {
-			return nil, errors.New("no sort")
+			return nil
 		}
 	}
 	// The list must belong to the function, because the rewrite leaves it unsorted.
@@ -88,7 +79,7 @@ func foldOf(p *mutate.Pass, s *ast.ExprStmt) (*fold, error) {
 	list, at := p.Siblings(s)
 	if f.list == nil || !exactlyComparable(f.list.Type()) || p.IsGlobal(f.list) || at < 0 ||
 		!facts.Owns(p, f.list) {
-		return nil, errors.New("the list is visible from outside")
+		return nil // the list is visible from outside
 	}
 	// A Compact may follow, then statements that have nothing to do with the list, and then the
 	// loop.
@@ -101,25 +92,28 @@ func foldOf(p *mutate.Pass, s *ast.ExprStmt) (*fold, error) {
 		f.between, rest = append(f.between, rest[0]), rest[1:]
 	}
 	if len(rest) == 0 {
-		return nil, errors.New("no loop")
+		return nil // no loop
 	}
 	if f.loop, ok = rest[0].(*ast.RangeStmt); !ok || p.Var(f.loop.X) != f.list || f.loop.Value == nil ||
 		f.loop.Tok != token.DEFINE {
-		return nil, errors.New("no loop over the values")
+		return nil // no loop over the values
 	}
 	// The order that the sort made must not be visible after the loop.
 	f.last, f.value = f.loop, p.Var(f.loop.Value)
 	if f.usedLater(p) {
-		return nil, errors.New("the sorted list is used later")
+		return nil // the sorted list is used later
 	}
 	// A copy made only to be sorted is not needed either.
 	if at > 0 {
 		f.cloneOf(p, list[at-1])
 	}
 	if f.long(p) {
-		return nil, errors.New("short lists do not come here")
+		return nil // short lists do not come here
 	}
-	return f, f.readBody(p, compact)
+	if !f.readBody(p, compact) {
+		return nil
+	}
+	return f
 }
 
 // usedLater reports whether code may use the list behind the loop, or when it comes here again.
@@ -219,17 +213,17 @@ func isCompact(p *mutate.Pass, s ast.Stmt, list *types.Var) bool {
 
 // readBody accepts only commutative additions of terms that depend on the value alone. Without a
 // Compact, a test for the neighbour must stand in front.
-func (f *fold) readBody(p *mutate.Pass, compact bool) error {
+func (f *fold) readBody(p *mutate.Pass, compact bool) bool {
 	// Duplicates must count once: by a Compact, or by a test that skips an element like its
 	// neighbour. Without the Compact the position may only be used in that test.
 	list := f.loop.Body.List
 	if !compact {
 		if len(list) == 0 || !skipsNeighbour(p, f, list[0]) {
-			return errors.New("duplicates stay")
+			return false // duplicates stay
 		}
 		list = list[1:]
 	} else if f.loop.Key != nil && p.Text(f.loop.Key) != "_" {
-		return errors.New("the position is used")
+		return false // the position is used
 	}
 	// Each statement adds to a sum by an operator for which the order does not matter, and one sum
 	// uses one operator only.
@@ -237,13 +231,13 @@ func (f *fold) readBody(p *mutate.Pass, compact bool) error {
 	for _, s := range list {
 		as, ok := s.(*ast.AssignStmt)
 		if !ok || len(as.Lhs) != 1 || associative[as.Tok] == token.ILLEGAL && as.Tok != token.AND_ASSIGN {
-			return errors.New("the loop does more than add")
+			return false // the loop does more than add
 		}
 		v := p.Var(as.Lhs[0])
 		if v == nil || p.IsGlobal(v) || facts.Pointed(p, v) || !isInteger(v.Type()) ||
 			sums[v] != token.ILLEGAL && sums[v] != as.Tok ||
 			p.Effects(as.Rhs[0]).Writes {
-			return errors.New("the addition depends on the order")
+			return false // the addition depends on the order
 		}
 		sums[v] = as.Tok
 		f.term = as.Rhs[0]
@@ -254,14 +248,14 @@ func (f *fold) readBody(p *mutate.Pass, compact bool) error {
 		for id := range mutate.Nodes[*ast.Ident](p, s.(*ast.AssignStmt).Rhs[0]) {
 			v, ok := p.Info.Uses[id].(*types.Var)
 			if ok && (sums[v] != token.ILLEGAL || v == f.list || f.loop.Key != nil && v == p.Var(f.loop.Key)) {
-				return errors.New("the addition depends on the order")
+				return false // the addition depends on the order
 			}
 		}
 	}
 	if f.adds = list; len(list) == 0 {
-		return errors.New("the loop adds nothing")
+		return false // the loop adds nothing
 	}
-	return nil
+	return true
 }
 
 // skipsNeighbour recognises if i > 0 && v == list[i-1] { continue }.

@@ -139,7 +139,7 @@ func unfoldBody(p *mutate.Pass, l *mutate.ElementLoop, rest string, j int) (stri
 }
 
 // unfoldList writes the statements of element j. An iteration that ends in a continue has no loop
-// to continue any more: what follows it in the body becomes the else branch.
+// to continue any more: the statements after it become the else branch.
 func unfoldList(p *mutate.Pass, l *mutate.ElementLoop, list []ast.Stmt, rest string, j, continues int) (string, int) {
 	if len(list) == 0 {
 		return "", continues

@@ -129,7 +129,7 @@ func indexLoopOf(p *mutate.Pass, s ast.Stmt) *indexLoop {
 		}
 		l := &indexLoop{stmt: s, body: s.Body, index: p.Var(s.Key), from: "0"}
 		// A range over a slice or an integer has the same form, from 0.
-		if isSlice(p.Info.TypeOf(s.X)) && simpleBound(s.X) {
+		if facts.IsSlice(p.Info.TypeOf(s.X)) && simpleBound(s.X) {
 			l.whole, l.to = ast.Unparen(s.X), "len("+p.Text(s.X)+")"
 			if !isBlank(s.Value) {
 				l.value = p.Var(s.Value)

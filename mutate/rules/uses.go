@@ -280,7 +280,7 @@ func localNames(p *mutate.Pass, fn *ast.FuncDecl) map[string]bool {
 func freeNamesHidden(p *mutate.Pass, fn *ast.FuncDecl, at ast.Node) bool {
 	for id := range mutate.Nodes[*ast.Ident](p, fn.Body) {
 		obj := p.Info.Uses[id]
-		// What fn itself declares moves with it.
+		// The declarations of fn move with it.
 		if obj == nil || fn.Pos() <= obj.Pos() && obj.Pos() < fn.End() {
 			continue
 		}

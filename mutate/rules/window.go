@@ -162,7 +162,7 @@ func neighbourOf(p *mutate.Pass, ix *ast.IndexExpr) (neighbour, bool) {
 		return neighbour{}, false
 	}
 	n := neighbour{ix: ix}
-	// Take the constant off the index. What is left must have no effects, and consist of local
+	// Take the constant off the index. The rest must have no effects, and consist of local
 	// variables: it is evaluated once for all.
 	n.place, n.offset = placeOf(p, ix.Index)
 	f := p.Effects(n.place)

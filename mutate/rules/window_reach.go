@@ -13,7 +13,7 @@ import (
 // ends with a bounds check of its own before.
 
 // surelyEvaluated lists the accesses that a statement makes in any case: all of a simple statement,
-// and those of an if statement's test. What may end the statement otherwise comes after them.
+// and those of an if statement's test. Nothing that may end the statement comes before them.
 //
 //	sum += b[i] + b[i+1]          // both
 //	if ok && b[i+2] == 0 { ... }  // not b[i+2]: ok may be false

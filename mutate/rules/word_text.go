@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/types"
 
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/example"
 )
@@ -25,12 +26,8 @@ func wordTextOf(t types.Type) wordText {
 	switch t := types.Unalias(t).(type) {
 	case *types.TypeParam:
 		return eitherOf(t)
-	case *types.Named:
-		if b, ok := t.Underlying().(*types.Basic); ok && b.Info()&types.IsString != 0 {
-			return stringText
-		}
-	case *types.Basic:
-		if t.Info()&types.IsString != 0 {
+	case *types.Named, *types.Basic:
+		if syntax.IsText(t) {
 			return stringText
 		}
 	case *types.Slice:

@@ -118,11 +118,11 @@ func (d *draw) choose(ctx context.Context) (Arm, error) {
 	return Original, nil
 }
 
-// under returns the arm of the request's calls while its draw is the current one, and whether they
+// armIn returns the arm of the request's calls while its draw is the current one, and whether they
 // count. When the shares change, a request keeps its arm and stops counting: it was drawn by other
 // shares. A request of another rollout, or of none, drew between other versions and runs the
 // original.
-func (r Request) under(d *draw) (arm Arm, counts bool) {
+func (r Request) armIn(d *draw) (arm Arm, counts bool) {
 	if d == nil || r.drew == nil || r.drew.run != d.run {
 		return Original, false
 	}

@@ -88,7 +88,7 @@ func (s *Switch) enter(w uint32, own Request) Call {
 	case perRequest:
 		below = math.MaxUint64 / timeEveryRequests
 		var counts bool
-		arm, counts = own.under(requests.draw.Load())
+		arm, counts = own.armIn(requests.draw.Load())
 		if slot = arm; !counts {
 			slot += aside
 		}

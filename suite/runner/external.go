@@ -159,7 +159,7 @@ func lastLines(s string) string {
 		return ""
 	}
 	if len(s) > most {
-		s = "..." + s[len(s)-most:]
+		s = "..." + strings.ToValidUTF8(s[len(s)-most:], "") // the cut may lie within a character
 	}
 	return ": " + strings.ReplaceAll(s, "\n", "; ")
 }

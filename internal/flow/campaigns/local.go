@@ -93,11 +93,11 @@ func (l *Local) Search(t Taken) (Taken, error) {
 	if err := l.Save(l.State); err != nil {
 		return t, err
 	}
-	// Start or resume the search, within the processor time that is its turn.
-	turn := l.State.Turn()
-	others := turn < l.State.Unused()
+	// Start or resume the search, within its budget of processor time.
+	budget := l.State.NextBudget()
+	others := budget < l.State.Unused()
 	promise := &promise{next: l.Watch}
-	bounded, end := l.bounded(turn, func() bool { return others && promise.vain() })
+	bounded, end := l.bounded(budget, func() bool { return others && promise.vain() })
 	defer end()
 	before := l.Used()
 	d := &local.Driver{Store: l.Store, Watch: promise.watch, ID: at.Run}

@@ -121,7 +121,7 @@ func (d *Driver) ask(ctx context.Context, r request) (*end, error) {
 	if err := c.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", program, err)
 	}
-	// A program that is gone has closed its output too, where that is noticed.
+	// A failed write means that the program has ended; hear reports that.
 	_, _ = in.Write(append(line, '\n'))
 	defer context.AfterFunc(ctx, func() {
 		in.Close()

@@ -48,8 +48,8 @@ func newBallast(dir string, size int64) *ballast {
 
 func (b *ballast) file() string { return filepath.Join(b.dir, "ballast") }
 
-// under returns a file system with the ballast under its log and manifest.
-func (b *ballast) under(fs vfs.FS) vfs.FS { return ballasted{fs, b} }
+// withBallast returns a file system with the ballast under its log and manifest.
+func (b *ballast) withBallast(fs vfs.FS) vfs.FS { return ballasted{fs, b} }
 
 // try makes a write, and repeats it while it meets the disk's end.
 func (b *ballast) try(write func() error) error {

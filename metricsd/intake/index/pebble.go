@@ -49,7 +49,7 @@ func OpenPebble(o PebbleOptions) (Index, error) {
 	db, err := pebble.Open(o.Dir, &pebble.Options{
 		Merger: &pebble.Merger{Name: "metricsd.entry.1", Merge: startMerge},
 		Logger: quiet{},
-		FS:     b.under(vfs.Default),
+		FS:     b.withBallast(vfs.Default),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("index %s: %w; is another metricsd using it, or the disk full?", o.Dir, err)

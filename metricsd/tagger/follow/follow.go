@@ -15,6 +15,8 @@ import (
 	"net/http"
 	"sync/atomic"
 	"time"
+
+	"github.com/beagle-go/beagle/metricsd/wait"
 )
 
 // A Follower asks repeatedly, and counts failures. The zero value is ready.
@@ -55,14 +57,14 @@ func (f *Follower) Run(ctx context.Context, once func(ctx context.Context, up fu
 		last = time.Minute
 	}
 	pause, told := first, false
-	var proof *trial // since the source came up; nil while it is not
+	var proof *probation // since the source came up; nil while it is not
 	defer func() { proof.end() }()
 	for ctx.Err() == nil {
 		began := time.Now()
 		f.missed.Store(false)
 		err := once(ctx, func() {
-			// Up begins a trial: a source that fails soon after each start would otherwise count as
-			// well each time, and would be asked, and logged, without a pause.
+			// Up begins a probation: a source that fails soon after each start would otherwise
+			// count as well each time, and would be asked, and logged, without a pause.
 			f.up.Store(true)
 			if proof == nil {
 				proof = f.try(pause, told)
@@ -71,7 +73,7 @@ func (f *Follower) Run(ctx context.Context, once func(ctx context.Context, up fu
 		// The end of a stream is normal. After a stream that ends at once, wait, so that it costs a
 		// request a second and not a core.
 		if err == nil || ctx.Err() != nil {
-			wait(ctx, first-time.Since(began))
+			wait.For(ctx, first-time.Since(began))
 			continue
 		}
 		f.up.Store(false)
@@ -88,26 +90,27 @@ func (f *Follower) Run(ctx context.Context, once func(ctx context.Context, up fu
 			told = true
 		}
 		// Add chance, so that agents that lost the same server do not return in the same moment.
-		wait(ctx, pause/2+rand.N(pause/2+1))
+		wait.For(ctx, pause/2+rand.N(pause/2+1))
 		pause = min(2*pause, last)
 	}
 	f.up.Store(false)
 }
 
-// A trial is the time in which a source must stay up before it counts as one that answers: a list
-// alone proves nothing when each stream after it fails.
-type trial struct {
+// A probation is the time in which a source must stay up before it counts as one that answers: a
+// list alone proves nothing when each stream after it fails.
+type probation struct {
 	timer  *time.Timer
 	passed chan struct{}
 }
 
-// try begins a trial. If the source's failure was logged, passing the trial logs its return.
-func (f *Follower) try(length time.Duration, told bool) *trial {
+// try begins a probation. If the source's failure was logged, passing the probation logs its
+// return.
+func (f *Follower) try(length time.Duration, told bool) *probation {
 	answers := func() { f.Log.Info("the source of tags answers", "source", f.Name) }
 	if !told {
 		answers()
 	}
-	t := &trial{passed: make(chan struct{})}
+	t := &probation{passed: make(chan struct{})}
 	t.timer = time.AfterFunc(length, func() {
 		defer close(t.passed)
 		if told {
@@ -117,22 +120,13 @@ func (f *Follower) try(length time.Duration, told bool) *trial {
 	return t
 }
 
-// end ends a trial, if there is one, and reports whether it was passed.
-func (t *trial) end() bool {
+// end ends a probation, if there is one, and reports whether it was passed.
+func (t *probation) end() bool {
 	if t == nil || t.timer.Stop() {
 		return false
 	}
 	<-t.passed
 	return true
-}
-
-func wait(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	}
 }
 
 const (

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -44,19 +45,10 @@ func newBuild(rulesDir string) (*build, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: run it in the root of the module", err)
 	}
-	return b, firstError(
+	return b, cmp.Or(
 		b.put("go.mod", "module golden\n\ngo 1.26\n"),
 		b.put("differ/differ.go", string(differ)),
 		b.put("differ/pace.go", string(pace)))
-}
-
-func firstError(list ...error) error {
-	for _, err := range list {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (b *build) close() { os.RemoveAll(b.dir) }
@@ -138,13 +130,13 @@ func (b *build) add(rule string) (why string, err error) {
 		}
 		old, err1 := newSide(e.before, e.opts)
 		now, err2 := newSide(e.after, e.opts)
-		if err := firstError(err1, err2); err != nil {
+		if err := cmp.Or(err1, err2); err != nil {
 			why = err.Error()
 			continue
 		}
 		oldName, err1 := b.side(old)
 		newName, err2 := b.side(now)
-		if err := firstError(err1, err2); err != nil {
+		if err := cmp.Or(err1, err2); err != nil {
 			return "", err
 		}
 		b.cases[rule] = e.name
@@ -176,7 +168,7 @@ func (b *build) side(s *side) (string, error) {
 	b.n++
 	fmt.Fprintf(&b.imports, "\t%q\n", "golden/"+name)
 	src := regexp.MustCompile(`(?m)^package \w+`).ReplaceAllString(s.src, "package "+name)
-	return name, firstError(b.put(name+"/candidate.go", src), b.put(name+"/pace.go", s.door(name)))
+	return name, cmp.Or(b.put(name+"/candidate.go", src), b.put(name+"/pace.go", s.door(name)))
 }
 
 // measure links the program several times and runs each result.

@@ -11,6 +11,11 @@
 // In each program the two versions run in turns, in slices of some 100 microseconds, on inputs that
 // the golden tests generate. A link's figure is the median of the paired ratios. The table's figure
 // is the geometric mean over the links, with its 95 % interval.
+//
+// The slices have an engine of their own, testdata/pace.go. Package bench compares versions of one
+// target on its corpus, for a verdict, and package live does so inside of a module's own benchmark.
+// Here one program, which only needs the standard library, times the pairs of all rules, and no
+// verdict depends on the result.
 package main
 
 import (
