@@ -221,8 +221,12 @@ func armText(p *mutate.Pass, b *ast.BlockStmt) string {
 	return p.BodyText(b)
 }
 
-// trimBlankLines closes the gap that an empty arm leaves.
+// trimBlankLines closes the gap that an empty arm leaves. A raw string may hold such a gap, too,
+// and keeps it.
 func trimBlankLines(text string) string {
+	if strings.Contains(text, "`") {
+		return text
+	}
 	var out []string
 	for line := range strings.SplitSeq(text, "\n") {
 		if strings.TrimSpace(line) == "" {
