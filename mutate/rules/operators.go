@@ -27,9 +27,10 @@ func operandText(e ast.Expr, text string, op token.Token) string {
 }
 
 // rightOperandText is operandText for the right side of an operator, where another one of the same
-// precedence needs parentheses, too.
+// precedence needs parentheses, too, and so does a sign, since a-- is another operator.
 func rightOperandText(e ast.Expr, text string, op token.Token) string {
-	if b, ok := e.(*ast.BinaryExpr); ok && b.Op.Precedence() <= op.Precedence() {
+	b, ok := e.(*ast.BinaryExpr)
+	if ok && b.Op.Precedence() <= op.Precedence() || strings.HasPrefix(text, op.String()) {
 		return "(" + text + ")"
 	}
 	return text

@@ -112,6 +112,15 @@ func dropping(p *mutate.Pass, call *ast.CallExpr) ast.Stmt {
 	return s
 }
 
+// inList reports whether a statement stands in a list, with room for others beside it.
+func inList(p *mutate.Pass, s ast.Stmt) bool {
+	if s == nil {
+		return false
+	}
+	_, at := p.Siblings(s)
+	return at >= 0
+}
+
 // splitAssign splits `x = e`, `x := e` and `x op= e`.
 func splitAssign(s ast.Stmt, toks ...token.Token) (lhs, rhs ast.Expr, ok bool) {
 	as, ok := s.(*ast.AssignStmt)

@@ -140,7 +140,8 @@ func (w *splicer) endsIn(ret *ast.ReturnStmt) bool {
 }
 
 // earlyReturns are the ifs of the helper's own list that end in a return, if all returns but the
-// last statement do, else nil.
+// last statement do, else nil. The other arm is in the scope of the if, whose own names must mean
+// nothing else there.
 func (w *splicer) earlyReturns() (ifs []*ast.IfStmt) {
 	returns := w.returns()
 	if w.sig.Results().Len() == 0 || !w.endsIn(returns[len(returns)-1]) {
@@ -148,6 +149,9 @@ func (w *splicer) earlyReturns() (ifs []*ast.IfStmt) {
 	}
 	for _, s := range w.fn.Body.List {
 		if branch, ok := s.(*ast.IfStmt); ok && branch.Else == nil && facts.EndsIn(branch.Body.List, token.RETURN) {
+			if w.hidesLater(branch) {
+				return nil
+			}
 			ifs = append(ifs, branch)
 		}
 	}
@@ -155,6 +159,24 @@ func (w *splicer) earlyReturns() (ifs []*ast.IfStmt) {
 		return nil // some return stands deeper
 	}
 	return ifs
+}
+
+// hidesLater reports whether an if declares a name that code after it has, or a result, which a
+// bare return may stand for.
+func (w *splicer) hidesLater(branch *ast.IfStmt) bool {
+	if branch.Init == nil {
+		return false
+	}
+	declared := map[string]bool{}
+	for id := range mutate.Nodes[*ast.Ident](w.p, branch.Init) {
+		declared[id.Name] = declared[id.Name] || w.p.Info.Defs[id] != nil
+	}
+	for id := range mutate.Nodes[*ast.Ident](w.p, w.fn) {
+		if declared[id.Name] && (id.Pos() >= branch.End() || facts.Inside(id, w.fn.Type.Results)) {
+			return true
+		}
+	}
+	return false
 }
 
 // results declares the helper's named results.
@@ -235,14 +257,33 @@ func (w *splicer) values(ret *ast.ReturnStmt) string {
 	return strings.Join(out, ", ")
 }
 
-// needs reports whether an expression names a variable of the helper's body, which must stay used.
+// needs reports whether an expression names a variable of the helper's body, or a parameter that
+// only returns read, which must stay used.
 func (w *splicer) needs(e ast.Expr) bool {
 	for id := range mutate.Nodes[*ast.Ident](w.p, e) {
-		if v := w.p.Var(id); v != nil && w.fn.Body.Pos() < v.Pos() && v.Pos() < w.fn.Body.End() {
+		v := w.p.Var(id)
+		if v == nil {
+			continue
+		}
+		if w.fn.Body.Pos() < v.Pos() && v.Pos() < w.fn.Body.End() || w.binds(v) && !w.readsElsewhere(v) {
 			return true
 		}
 	}
 	return false
+}
+
+// binds reports whether a parameter of the helper is a variable of its own in the caller.
+func (w *splicer) binds(v *types.Var) bool {
+	_, same := w.subst[v]
+	_, followed := w.fields[v]
+	return !same && !followed && w.fn.Type.Params.Pos() < v.Pos() && v.Pos() < w.fn.Type.Params.End()
+}
+
+// readsElsewhere reports whether the helper reads a variable outside of its returns.
+func (w *splicer) readsElsewhere(v *types.Var) bool {
+	return slices.ContainsFunc(w.p.Uses(v, w.fn.Body), func(id *ast.Ident) bool {
+		return !isAssigned(w.p, id) && !inReturn(w.p, id)
+	})
 }
 
 // body is the helper's statements with other returns.

@@ -87,9 +87,10 @@ func throughSeqOfBytes(s []byte, sep string, body func([]byte)) {
 	}
 }
 
-// throughBytesOfBytes leaves no part room to grow into the next one, as the iterator does.
+// throughBytesOfBytes leaves no part room to grow into the next one, as the iterator does. A part
+// is of type []byte, even if the list is of another.
 func throughBytesOfBytes(s []byte, sep string, body func([]byte)) {
-	for rest, more := s, true; more; {
+	for rest, more := []byte(s), true; more; {
 		part := rest[:len(rest):len(rest)]
 		if i := bytes.IndexByte(rest, sep[0]); i >= 0 {
 			part, rest = rest[:i:i], rest[i+1:]

@@ -70,8 +70,8 @@ func findSprintf(p *mutate.Pass) []mutate.Site {
 		// Nobody may read the count and the error of a write.
 		case fprintf && len(args) > 1 && writerText(p, args[0]) != "":
 			st := dropping(p, call)
-			if st == nil {
-				continue
+			if !inList(p, st) {
+				continue // the head of an if has no room for several writes
 			}
 			f.node, f.kind, f.sink = st, "write", writerText(p, args[0])
 			f.pieces = parseFormat(p, args[1:])
@@ -119,7 +119,7 @@ func (f *formatSite) findSink(p *mutate.Pass) {
 		_, sb := p.IsCall(up, "strings", "Builder.WriteString")
 		_, bb := p.IsCall(up, "bytes", "Buffer.WriteString")
 		// The result of WriteString must not be used.
-		if st := dropping(p, up); st != nil && (sb || bb) && writerText(p, sel.X) != "" {
+		if st := dropping(p, up); inList(p, st) && (sb || bb) && writerText(p, sel.X) != "" {
 			f.node, f.kind, f.sink = st, "write", writerText(p, sel.X)
 		}
 		return

@@ -54,13 +54,15 @@ func findUnswitch(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		for _, branch := range branchesIn(body) {
-			if branch.Init != nil || p.Info.Types[branch.Cond].Value != nil || !usedInBoth(p, s, branch) {
+			if branch.Init != nil || p.Info.Types[branch.Cond].Value != nil {
 				continue
 			}
 			// The condition must be the same in all iterations, at least where another one holds.
 			if facts.Stable(p, branch.Cond, s) {
-				sites = append(sites, site(branch, "invariant if "+p.Text(branch.Cond), unswitchEdit(p, s, branch)))
-			} else if all, ok := alwaysBelow(p, s, branch.Cond); ok {
+				if usedInBoth(p, s, branch) {
+					sites = append(sites, site(branch, "invariant if "+p.Text(branch.Cond), unswitchEdit(p, s, branch)))
+				}
+			} else if all, ok := alwaysBelow(p, s, branch.Cond); ok && usedWith(p, s, branch, branch.Body) {
 				sites = append(sites, site(branch, "if "+p.Text(branch.Cond), boundEdit(p, s, branch, all)))
 			}
 		}
@@ -95,14 +97,22 @@ func usedInBoth(p *mutate.Pass, loop ast.Stmt, branch *ast.IfStmt) bool {
 	if onlyBranch(p, loop, branch) {
 		return true
 	}
+	return usedWith(p, loop, branch, branch.Body) && usedWith(p, loop, branch, branch.Else)
+}
+
+// usedWith reports whether a copy of the loop that has one arm in place of the branch uses every
+// variable that the loop declares outside the branch. The arm is nil if there is none.
+func usedWith(p *mutate.Pass, loop ast.Stmt, branch *ast.IfStmt, arm ast.Stmt) bool {
 	for id := range mutate.Nodes[*ast.Ident](p, loop) {
 		v, ok := p.Info.Defs[id].(*types.Var)
 		if !ok || facts.Inside(id, branch) {
 			continue
 		}
-		outside := len(p.Uses(v, loop)) - len(p.Uses(v, branch))
-		inElse := branch.Else != nil && len(p.Uses(v, branch.Else)) > 0
-		if outside == 0 && (len(p.Uses(v, branch.Body)) == 0 || !inElse) {
+		uses := len(p.Uses(v, loop)) - len(p.Uses(v, branch))
+		if arm != nil {
+			uses += len(p.Uses(v, arm))
+		}
+		if uses == 0 {
 			return false
 		}
 	}
@@ -141,11 +151,28 @@ func alwaysBelow(p *mutate.Pass, loop ast.Stmt, cond ast.Expr) (all string, ok b
 	if c.Op == token.GTR {
 		index, bound = p.Var(c.Y), c.X
 	}
-	for range mutate.Nodes[*ast.LabeledStmt](p, loop) {
+	if holdsLabel(p, loop) {
 		return "", false // a label may stand only once
 	}
 	limit, ok := limitOf(p, loop, index)
-	return limit + " <= " + p.Text(bound), ok && facts.Stable(p, bound, loop)
+	if !ok || !facts.Stable(p, bound, loop) {
+		return "", false
+	}
+	// The comparison of the bounds has no index that gives such a constant its type.
+	if f, counted := loop.(*ast.ForStmt); counted && (shiftsConstant(p, bound) || shiftsConstant(p, f.Cond)) {
+		return "", false
+	}
+	return limit + " <= " + p.Text(bound), true
+}
+
+// shiftsConstant reports whether code shifts a constant by a variable.
+func shiftsConstant(p *mutate.Pass, n ast.Node) bool {
+	for b := range mutate.Nodes[*ast.BinaryExpr](p, n) {
+		if b.Op == token.SHL && p.Info.Types[b].Value == nil && p.Info.Types[b.X].Value != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // limitOf writes what all values of a variable are below that counts the turns of a loop.
@@ -194,8 +221,12 @@ func armText(p *mutate.Pass, b *ast.BlockStmt) string {
 	return p.BodyText(b)
 }
 
-// trimBlankLines closes the gap that an empty arm leaves.
+// trimBlankLines closes the gap that an empty arm leaves. A raw string may hold such a gap, too,
+// and keeps it.
 func trimBlankLines(text string) string {
+	if strings.Contains(text, "`") {
+		return text
+	}
 	var out []string
 	for line := range strings.SplitSeq(text, "\n") {
 		if strings.TrimSpace(line) == "" {
