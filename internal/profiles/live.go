@@ -65,7 +65,8 @@ func live(ctx context.Context, address string, o Options) ([]*hotspots.Profile, 
 const sliceSeconds = 5
 
 // slicesOf takes one profile, in slices that are spread evenly over o.Over: the load of a service
-// drifts, and a profile in one piece knows one moment of it. A slice that fails is left out.
+// drifts, and a profile in one piece knows one moment of it. A slice that fails is left out; the
+// time of one without samples counts for another.
 func slicesOf(ctx context.Context, u url.URL, page string, o Options) ([]*hotspots.Profile, error) {
 	// An address may name its seconds.
 	q := u.Query()
@@ -82,6 +83,8 @@ func slicesOf(ctx context.Context, u url.URL, page string, o Options) ([]*hotspo
 	// Take the slices.
 	var all []*hotspots.Profile
 	var failed []error
+	var empty error
+	idle := 0.0 // seconds
 	began, slice := time.Now(), o
 	for i := range n {
 		select {
@@ -94,11 +97,19 @@ func slicesOf(ctx context.Context, u url.URL, page string, o Options) ([]*hotspo
 		switch {
 		case err == nil:
 			all = append(all, p)
-		case ctx.Err() != nil || len(all) == 0: // an address that never answered is not asked again
+		case p != nil:
+			idle, empty = idle+p.Seconds, err
+		case ctx.Err() != nil || len(all) == 0 && empty == nil: // an address that never answered is not asked again
 			return nil, err
 		default:
 			failed = append(failed, err)
 		}
+	}
+	if len(all) == 0 {
+		return nil, empty
+	}
+	if all[0].Seconds += idle; all[0].Pprof.DurationNanos > 0 {
+		all[0].Pprof.DurationNanos += int64(idle * float64(time.Second))
 	}
 	if len(failed) > 0 {
 		o.Warn(fmt.Sprintf("%d of %d slices of %s failed, and are left out: %s", len(failed), n,
@@ -107,7 +118,7 @@ func slicesOf(ctx context.Context, u url.URL, page string, o Options) ([]*hotspo
 	return all, nil
 }
 
-// onePage takes one profile.
+// onePage takes one profile. It returns one without samples beside the error.
 func onePage(ctx context.Context, u url.URL, page string, o Options) (*hotspots.Profile, error) {
 	if page != "" {
 		u.Path = path.Join(u.Path, page)
@@ -126,14 +137,14 @@ func onePage(ctx context.Context, u url.URL, page string, o Options) (*hotspots.
 		return nil, err
 	}
 	p, err := hotspots.Parse(u.Redacted(), data)
-	if err != nil {
+	if err != nil && (p == nil || p.Total() > 0) {
 		return nil, err
 	}
 	if p.Seconds == 0 && wait > 0 {
 		p.Seconds = float64(wait) // delta profiles do not hold their length
 	}
 	o.skewed(&u, p, began)
-	return p, nil
+	return p, err
 }
 
 // skewed warns when the service's clock is far from ours.

@@ -249,6 +249,26 @@ func TestLiveSliceFails(t *testing.T) {
 	}
 }
 
+// TestLiveIdleSlice: the seconds of a slice without samples count, so a service that is idle for
+// half of the time keeps half of a core busy, and not one.
+func TestLiveIdleSlice(t *testing.T) {
+	t.Parallel() // it waits
+	asked := 0
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var stacks []string
+		if asked++; asked == 2 {
+			stacks = []string{"50 ex.com/s/a.F@a/f.go:4"}
+		}
+		w.Write(planted(t, "cpu", time.Time{}, stacks...))
+	}))
+	defer s.Close()
+	all, err := Read(t.Context(), []string{s.URL + "/debug/pprof/profile"}, Options{Seconds: 2,
+		Over: 2100 * time.Millisecond})
+	if err != nil || len(all) != 1 || all[0].Seconds != 20 || all[0].Pprof.DurationNanos != 20e9 {
+		t.Errorf("%d profiles, want one of 20 s: %v", len(all), err)
+	}
+}
+
 // TestLiveInterrupted: an interrupt ends a live profile at once, on both sides.
 func TestLiveInterrupted(t *testing.T) {
 	began, ended := make(chan bool), make(chan bool)
