@@ -139,7 +139,7 @@ func round(x float64) float64 {
 }
 
 func write(file string, t *rules.Table) error {
-	data, err := json.MarshalIndent(t, "", "\t")
+	data, err := json.MarshalIndent(t, "", "") // one value a line, and no more: it is part of the binary
 	if err != nil {
 		return err
 	}
