@@ -1,11 +1,13 @@
 package beagle_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
 	"os"
 	"os/exec"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -79,7 +81,7 @@ var mayImport = map[string][]string{
 	"internal/flow/tools":        {"", "internal/companion", "internal/flow", "internal/flow/fleet", "internal/flow/local", "internal/mcp", "internal/store", "mutate/llm"},
 	"internal/flow/fleet":        {"", "internal/flow", "internal/store", "internal/companion"},
 	"internal/flow/temporal":     {"", "internal/flow", "internal/flow/fleet", "internal/flow/loop", "internal/flow/campaigns", "internal/campaign", "internal/evolve", "internal/rollout/pilot", "internal/store", "probe/wire", "internal/tail"},
-	"internal/flow/campaigns":    {"", "internal/flow", "internal/flow/fleet", "internal/flow/local", "internal/campaign", "internal/benchfile", "internal/hotspots", "internal/scratch", "internal/source", "internal/store", "mutate/llm"},
+	"internal/flow/campaigns":    {"", "internal/flow", "internal/flow/fleet", "internal/flow/local", "internal/campaign", "internal/benchfile", "internal/hotspots", "internal/scratch", "internal/source", "internal/store", "mutate/llm", "internal/tail"},
 	"cmd/beagle-temporal":        {"internal/flow/temporal", "internal/sandbox"},
 	"internal/inject":            {"", "probe", "internal/syntax"},
 	"probe":                      {"probe/wire"},
@@ -162,7 +164,7 @@ type listed struct {
 	Imports    []string
 }
 
-// TestImportRules holds the arrows of ARCHITECTURE.md.
+// TestImportRules holds what mayImport lists; TestGroups holds that to ARCHITECTURE.md.
 func TestImportRules(t *testing.T) {
 	for _, p := range append(list(t, "./..."), list(t, module+"/probe/...")...) {
 		name := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
@@ -174,6 +176,48 @@ func TestImportRules(t *testing.T) {
 		}
 	}
 }
+
+// downwards are the packages that may import one of a later group of ARCHITECTURE.md. The judge
+// asks the rewrites for their lemmas, and a test's server is a scripted model.
+var downwards = map[string]string{"internal/verify": "mutate/rules", "internal/chat/chattest": "internal/llmtest"}
+
+// TestGroups: a package may import those of its own group and of earlier ones.
+func TestGroups(t *testing.T) {
+	text, err := os.ReadFile("ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ = bytes.Cut(text, []byte("## Packages"))
+	text, _, _ = bytes.Cut(text, []byte("## Decisions"))
+	// Read which group each package stands in.
+	groups, group := map[string]int{}, 0
+	for line := range strings.Lines(string(text)) {
+		if name, _, _ := strings.Cut(line, " "); strings.HasPrefix(line, "### ") {
+			group++
+		} else if _, known := mayImport[strings.TrimPrefix(name, ".")]; known && name != "" {
+			groups[strings.TrimPrefix(name, ".")] = group
+		}
+	}
+	// of returns the group of a package, or of the one that it is a part of; 0 for none.
+	of := func(name string) int {
+		for ; name != "." && groups[name] == 0; name = path.Dir(name) {
+		}
+		return groups[name]
+	}
+	for name, allowed := range mayImport {
+		for _, imported := range allowed {
+			if from, to := of(name), of(imported); from > 0 && to > from && downwards[name] != imported {
+				t.Errorf("%s imports %s, which stands in a later group of ARCHITECTURE.md", name, imported)
+			}
+		}
+	}
+	if len(groups) < least {
+		t.Errorf("ARCHITECTURE.md has lines for %d packages", len(groups))
+	}
+}
+
+// least is the number of packages that have a line in ARCHITECTURE.md, at least.
+const least = 50
 
 // TestArchitectureLines: each line of a block of ARCHITECTURE.md is of one package at most, which
 // begins it.
@@ -197,7 +241,6 @@ func TestArchitectureLines(t *testing.T) {
 			}
 		}
 	}
-	const least = 50 // of the packages have a line
 	if named < least {
 		t.Errorf("ARCHITECTURE.md has lines for %d packages", named)
 	}

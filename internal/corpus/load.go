@@ -15,6 +15,7 @@ import (
 	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/rt"
 	"github.com/beagle-go/beagle/internal/source"
+	"github.com/beagle-go/beagle/internal/tail"
 )
 
 // Load reads recorded calls from a file of JSON lines (docs/corpus.md). For a fault of the file it
@@ -23,7 +24,7 @@ func Load(u *source.Unit, path string) ([]beagle.Record, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, &beagle.UsageError{
-			What:   "corpus: " + err.Error(),
+			What:   "corpus: " + tail.FileError(err),
 			Remedy: "name a file of JSON lines; docs/corpus.md has the format",
 		}
 	}

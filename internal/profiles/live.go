@@ -239,7 +239,7 @@ func unwrapped(err error) error {
 
 // refused returns a *beagle.UsageError for a service's refusal, with a remedy that fits its words.
 func refused(r *http.Request, status int, body string) error {
-	said := strings.TrimSpace(body[:min(len(body), 200)])
+	said := strings.TrimSpace(tail.Short(body, 200))
 	bad := &beagle.UsageError{
 		What:   fmt.Sprintf("%s answers %d: %q", r.URL.Redacted(), status, said),
 		Remedy: "name the address of the service's /debug/pprof page",

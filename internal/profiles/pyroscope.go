@@ -14,6 +14,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/hotspots"
+	"github.com/beagle-go/beagle/internal/tail"
 )
 
 // pyroscopeTypes are the profile types of Go services, by kind.
@@ -164,7 +165,7 @@ func (s *pyroscopeServer) unreached(r *http.Request, err error) error {
 func (s *pyroscopeServer) refused(status int, data []byte) error {
 	var said struct{ Code, Message string }
 	if json.Unmarshal(data, &said) != nil || said.Code == "" {
-		said.Message = string(data[:min(len(data), 200)])
+		said.Message = tail.Short(string(data), 200)
 	}
 	bad := &beagle.UsageError{
 		What:   fmt.Sprintf("%s answers %d %s: %q", s.base.Redacted(), status, said.Code, said.Message),

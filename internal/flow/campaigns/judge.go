@@ -17,6 +17,7 @@ import (
 	"github.com/beagle-go/beagle/internal/hotspots"
 	"github.com/beagle-go/beagle/internal/scratch"
 	"github.com/beagle-go/beagle/internal/source"
+	"github.com/beagle-go/beagle/internal/tail"
 )
 
 // test runs the tests of the target's package with the winner in it, by an overlay.
@@ -57,7 +58,7 @@ const maxReason = 1000
 func firstOf(out []byte) string {
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	text := strings.Join(lines[:min(len(lines), 4)], "; ")
-	return text[:min(len(text), maxReason)]
+	return tail.Short(text, maxReason)
 }
 
 // benchSeconds is the processor time of the profile of a winner's inputs.
