@@ -84,10 +84,11 @@ func (o *modelOptions) needless() error {
 	if len(names) == 0 {
 		return nil
 	}
-	what := strings.Join(names, " and ") + " is about models, and none is named"
+	needs := " needs "
 	if len(names) > 1 {
-		what = strings.Join(names, " and ") + " are about models, and none is named"
+		needs = " need "
 	}
+	what := strings.Join(names, " and ") + needs + "--model or --agent"
 	return &beagle.UsageError{
 		What:   what,
 		Remedy: "name one: --model NAME, --model NAME@http://127.0.0.1:8080/v1 or --agent COMMAND; or leave it out",

@@ -79,7 +79,7 @@ func (m *Models) check() error {
 		case m.NoRules:
 			return usage("--no-rules needs a model or an agent", named)
 		case m.Record != "" || m.Replay != "":
-			return usage("--record and --replay are about models, and none is named", named)
+			return usage("--record and --replay need a model or an agent", named)
 		case m.Caps != llm.Caps{}:
 			return usage("a budget for models is given, but no model", named)
 		}

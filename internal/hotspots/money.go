@@ -112,8 +112,8 @@ func (s *Service) scaling() beagle.Autoscaling {
 		a.Fraction = s.Fraction
 		a.Reason = fmt.Sprintf("%.0f %% of a saving becomes fewer replicas", 100*s.Fraction)
 	default:
-		a.Follows, a.Reason = "unknown", "nobody said whether the replicas follow processor use; taken as if they did "+
-			"(beagle.yaml: replicas_follow_cpu)"
+		a.Follows, a.Reason = "unknown", "it is not known whether the replicas follow processor use; taken as if "+
+			"they did (beagle.yaml: replicas_follow_cpu)"
 	}
 	if a.Fraction > 0 && s.LeastReps > 0 && s.Replicas > 0 && s.Replicas <= s.LeastReps {
 		a.Fraction = 0

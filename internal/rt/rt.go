@@ -3,7 +3,11 @@
 // checks and times its candidates. Its source is embedded into Beagle and
 // compiled with the user's toolchain, and where the go command must do that
 // inside the user's module, so it imports the standard library only and uses
-// nothing newer than Go 1.23. A program gets the files that it needs, see Part.
+// nothing newer than Go 1.23. A program gets the files that it needs: see ProgramKind.
+//
+// It is one package, although it is large. Beagle compiles it for a program in one step, before the
+// program's own package; packages that build on each other would be steps in a row. And most of it
+// shares unexported types that are generic in the target's arguments and results.
 package rt
 
 import (

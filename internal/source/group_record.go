@@ -227,8 +227,8 @@ func (c *Conditions) demandedOf(t term, recorded []string) (out []string, err er
 	}
 	switch {
 	case len(recorded) == 0:
-		return nil, c.scope.refuseGroup(fmt.Sprintf("--requires %q: of no function calls are recorded by themselves: "+
-			"%s", t.expr, c.scope.NoneRecorded()), noRecords)
+		return nil, c.scope.refuseGroup(fmt.Sprintf("--requires %q: no function has calls that are recorded by "+
+			"themselves: %s", t.expr, c.scope.NoneRecorded()), noRecords)
 	case len(out) == 0:
 		return nil, first
 	}

@@ -62,7 +62,7 @@ func (l *lane) end(ctx context.Context) (seconds, messages float64, err error) {
 		}
 	}
 	if messages == 0 {
-		return 0, 0, fmt.Errorf("metricsd load says of no message: %q", l.said.String())
+		return 0, 0, fmt.Errorf("metricsd load reports no messages: %q", l.said.String())
 	}
 	return (after - l.before).Seconds(), messages, err
 }

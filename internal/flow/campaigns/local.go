@@ -113,7 +113,7 @@ func (l *Local) Search(t Taken) (Taken, error) {
 	if errors.As(err, &stopped) {
 		at.Run = stopped.Run
 		if interrupted(at, l.ctx.Err() != nil, bounded.Err() != nil, others) {
-			l.say("turn", fmt.Sprintf("%s has had %.0f s of processor time, and %s: the others go before it goes on",
+			l.say("wait", fmt.Sprintf("%s has had %.0f s of processor time, and %s: the others go before it goes on",
 				at.Target, l.Used()-before, promise))
 		}
 		return t, l.ctx.Err()
@@ -126,14 +126,14 @@ func (l *Local) Search(t Taken) (Taken, error) {
 }
 
 // interrupted notes where a target stands whose search was stopped: with the campaign, by the end
-// of its time, or by itself. It reports whether only its turn is over, as others wait.
-func interrupted(at *beagle.CampaignTarget, campaign, time, others bool) (turn bool) {
+// of its time, or by itself. It reports whether it makes way for others only.
+func interrupted(at *beagle.CampaignTarget, campaign, time, others bool) (makesWay bool) {
 	switch {
 	case campaign:
 		if at.Run == "" {
 			at.State = beagle.CampaignWaiting
 		}
-	case !time: // the next turn must not overrule a cancellation
+	case !time: // going on must not overrule a cancellation
 		at.State, at.Reason = beagle.CampaignFailed, "its search was canceled"
 	case others:
 		at.State = beagle.CampaignWaiting

@@ -7,8 +7,8 @@ import (
 	"github.com/beagle-go/beagle/internal/flow"
 )
 
-// While others wait, a search that has had vainShare of its turn, and no version that looks
-// promising times as good as the original, has had its turn. The screenings of a search share one
+// While others wait, a search that has used vainShare of its budget, and has no version that looks
+// promising times as good as the original, makes way for them. The screenings of a search share one
 // link layout, whose luck alone is worth a few percent.
 const (
 	vainShare = 1.0 / 3
