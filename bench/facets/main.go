@@ -13,8 +13,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"time"
@@ -40,12 +38,7 @@ func main() {
 	flag.IntVar(&o.rate, "rate", 100, "calls a second of each function that are captured")
 	flag.IntVar(&o.bytes, "bytes", 300_000, "bytes a second of the traffic")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, o); err != nil {
-		fmt.Fprintln(os.Stderr, "facets:", err)
-		os.Exit(1)
-	}
+	command.Main("facets", func(ctx context.Context) error { return run(ctx, o) })
 }
 
 func run(ctx context.Context, o options) error {

@@ -21,17 +21,25 @@ import (
 // of a fixed version are known by that version, and by the files of it that the build tags choose;
 // the toolchain identifies the standard library.
 func around(of []*packages.Package, tags []string) (string, error) {
-	parts := map[string]string{}
+	parts, dialects := map[string]string{}, map[string]string{}
 	var failed error
 	packages.Visit(of, nil, func(q *packages.Package) {
 		// A module whose path has no dot is not of the standard library.
 		if q.Module == nil && isStd(q.PkgPath) || failed != nil {
 			return
 		}
+		// The packages of a module share its dialect, which stands in its go.mod.
+		module := ""
+		if q.Module != nil {
+			module = q.Module.Path
+		}
+		if _, known := dialects[module]; !known {
+			dialects[module] = dialect(q.Module)
+		}
 		var text string
 		version := fixed(q.Module)
 		if text, failed = contents(q, version == ""); failed == nil {
-			parts[q.PkgPath] = beagle.HashOf("package", version, dialect(q.Module), text)
+			parts[q.PkgPath] = beagle.HashOf("package", version, dialects[module], text)
 		}
 	})
 	if failed != nil {
