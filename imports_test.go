@@ -89,7 +89,7 @@ var mayImport = map[string][]string{
 	"probe/probehttp":            {"probe", "probe/wire"},
 	"internal/capture":           {"", "internal/rt", "internal/source", "internal/corpus", "internal/special", "probe/wire", "internal/companion"},
 	"bench/field":                {"", "internal/command", "internal/special", "mutate", "mutate/lift", "mutate/rules", "internal/rt", "internal/sandbox", "internal/source", "internal/syntax", "internal/llmtest", "internal/modcopy", "internal/verify", "suite/commits/change", "internal/scratch", "internal/tail"},
-	"bench/oracles":              {"internal/forecast", "internal/forecast/toto", "internal/watch", "internal/watch/simulate"},
+	"bench/oracles":              {"internal/command", "internal/forecast", "internal/forecast/toto", "internal/watch", "internal/watch/simulate"},
 	"bench/strangers":            {"", "internal/command", "internal/source", "internal/sandbox", "internal/verify", "internal/mutants", "internal/modcopy", "internal/exports"},
 	"internal/modcopy":           {"internal/tail"},
 	"mutate/facts":               {"mutate", "internal/symbol"},

@@ -20,9 +20,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"strings"
 
+	"github.com/beagle-go/beagle/internal/command"
 	"github.com/beagle-go/beagle/internal/forecast/toto"
 )
 
@@ -49,12 +49,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: go run ./bench/oracles [flags] forecast|changes")
 		os.Exit(2)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, o); err != nil {
-		fmt.Fprintln(os.Stderr, "oracles:", err)
-		os.Exit(1)
-	}
+	command.Main("oracles", func(ctx context.Context) error { return run(ctx, o) })
 }
 
 // ask has the script answer.

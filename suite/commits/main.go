@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -27,8 +26,6 @@ type options struct {
 
 func main() {
 	sandbox.Main() // does not return in the processes that hold a sandbox
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
 	var o options
 	flag.StringVar(&o.manifest, "manifest", "", "read this manifest `file` instead of the built-in one")
 	flag.StringVar(&o.dir, "dir", "", "keep modules, candidates and results in this `directory`"+
@@ -45,10 +42,7 @@ func main() {
 	flag.DurationVar(&o.limit, "limit", 10*time.Minute, "give up on a verdict after this `time`")
 	flag.Parse()
 	os.Setenv("GOWORK", "off") // the modules are no part of any workspace
-	if err := run(ctx, &o, os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintln(os.Stderr, "commits:", err)
-		os.Exit(1)
-	}
+	command.Main("commits", func(ctx context.Context) error { return run(ctx, &o, os.Stdout, os.Stderr) })
 }
 
 // run judges the chosen entries, and prints a row for each.
