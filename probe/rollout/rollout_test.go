@@ -103,7 +103,11 @@ func serve(t *testing.T, candidate func(int) (int, error)) *service {
 			}
 		})
 	}
-	t.Cleanup(func() { close(v.stop); v.wg.Wait() })
+	t.Cleanup(func() {
+		v.p.stop(new(wire.Request)) // what a run sets when it ends would reach the next test
+		close(v.stop)
+		v.wg.Wait()
+	})
 	return v
 }
 
@@ -251,6 +255,27 @@ func TestPlanted(t *testing.T) {
 		mu.Lock()
 		leak = nil
 		mu.Unlock()
+	}
+}
+
+// TestTripIsLast checks that a block which ends after the trip does not follow the trip's block.
+func TestTripIsLast(t *testing.T) {
+	v := serve(t, double)
+	lease := v.start(t, threeArms)
+	v.p.mu.Lock()
+	r := v.p.run
+	r.trip("planted", time.Now())
+	v.p.finish(r, "planted", true)
+	v.p.mu.Unlock()
+	r.publish(&wire.RolloutBlock{ID: r.stream})
+	blocks := v.await(t, lease, true, ended).Blocks
+	if len(blocks) == 0 || blocks[len(blocks)-1].Slices[0].Tripped != "planted" {
+		t.Errorf("the last block is not the trip's: %+v", blocks)
+	}
+	for i, b := range blocks {
+		if b.Seq != int64(i+1) {
+			t.Errorf("block %d has number %d", i+1, b.Seq)
+		}
 	}
 }
 

@@ -152,10 +152,18 @@ func (r *run) slice(o wire.RolloutOrders, arm Arm, out *wire.RolloutSlice, in *r
 	return r.function.faults.Load() == nil
 }
 
-// publish numbers a block and keeps it for the controller.
+// publish numbers a block and keeps it for the controller. A block that the rollout's end overtook
+// is dropped: the block of a trip is the last one.
 func (r *run) publish(b *wire.RolloutBlock) {
 	r.process.mu.Lock()
 	defer r.process.mu.Unlock()
+	if r.process.run == r {
+		r.number(b)
+	}
+}
+
+// number is publish for a caller that holds the mutex.
+func (r *run) number(b *wire.RolloutBlock) {
 	r.seq++
 	b.Seq = r.seq
 	if r.blocks = append(r.blocks, *b); len(r.blocks) > maxBlocks {
@@ -182,6 +190,7 @@ func (r *run) watch() {
 		trip := r.trips(now, in)
 		r.process.mu.Lock()
 		switch {
+		case r.process.run != r: // it ended meanwhile
 		case trip != "":
 			r.trip(trip, now)
 			r.process.finish(r, trip, true)
@@ -197,7 +206,7 @@ func (r *run) watch() {
 // trip tells the controller by a last block, which its next heartbeat takes out.
 func (r *run) trip(why string, now time.Time) {
 	candidate := r.function.sum(Candidate)
-	r.blocks = append(r.blocks, wire.RolloutBlock{ID: r.stream, Seq: r.seq + 1, Planned: []string{wire.Candidate},
+	r.number(&wire.RolloutBlock{ID: r.stream, Planned: []string{wire.Candidate},
 		Slices: []wire.RolloutSlice{{Arm: wire.Candidate, Pod: r.pod, Build: r.function.build,
 			Start: now.Add(-watchEvery), End: now, Tripped: why,
 			Panics:     int(candidate.panics - r.start.candidate.panics),
