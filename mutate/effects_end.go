@@ -20,15 +20,15 @@ func (p *Pass) ends(f *ast.ForStmt) bool {
 		case !ok:
 		case b.Op == token.LAND:
 			conds = append(conds, b.X, b.Y)
-		case p.nears(f, b.X, b.Op, b.Y), p.nears(f, b.Y, turned[b.Op], b.X):
+		case p.nears(f, b.X, b.Op, b.Y), p.nears(f, b.Y, swappedOps[b.Op], b.X):
 			return true
 		}
 	}
 	return false
 }
 
-// turned are the operators of comparisons whose operands change places.
-var turned = map[token.Token]token.Token{token.LSS: token.GTR, token.GTR: token.LSS, token.LEQ: token.GEQ,
+// swappedOps are the operators of comparisons whose operands change places.
+var swappedOps = map[token.Token]token.Token{token.LSS: token.GTR, token.GTR: token.LSS, token.LEQ: token.GEQ,
 	token.GEQ: token.LEQ, token.NEQ: token.NEQ}
 
 // nears reports whether each iteration brings x nearer to where `x op limit` is false.

@@ -18,13 +18,13 @@ var planned = []string{
 // ofModels are the flags that belong to the models that are named beside them.
 var ofModels = []string{"temperature", "price-in", "price-out", "key-file", "record", "replay", "lessons"}
 
-// ofFollowing are the flags that say how to follow a campaign. A workflow keeps all others.
-var ofFollowing = []string{"resume", "temporal", "namespace", "json", "quiet"}
+// followFlags are the flags that say how to follow a campaign. A workflow keeps all others.
+var followFlags = []string{"resume", "temporal", "namespace", "json", "quiet"}
 
 // changes refuses flags beside --resume that would change nothing, and drops a kept setting that
 // one of the flags excludes.
 func (o *campaignRun) changes(f *flagSet) error {
-	if names := f.givenOf(planned); len(names) > 0 {
+	if names := f.givenAmong(planned); len(names) > 0 {
 		return &beagle.UsageError{
 			What: strings.Join(names, " and ") + " beside --resume",
 			Remedy: "a campaign keeps the checkout, the ranking and the targets that it was planned with: begin " +
@@ -44,7 +44,7 @@ func (o *campaignRun) changes(f *flagSet) error {
 func followed(f *flagSet, id, address string) error {
 	var names []string
 	f.Visit(func(g *flag.Flag) {
-		if !slices.Contains(ofFollowing, g.Name) {
+		if !slices.Contains(followFlags, g.Name) {
 			names = append(names, dashed(g.Name))
 		}
 	})
@@ -58,8 +58,8 @@ func followed(f *flagSet, id, address string) error {
 	}
 }
 
-// givenOf returns those of the named flags that the command line has.
-func (f *flagSet) givenOf(names []string) (there []string) {
+// givenAmong returns those of the named flags that the command line has.
+func (f *flagSet) givenAmong(names []string) (there []string) {
 	for _, name := range names {
 		if f.given(name) {
 			there = append(there, dashed(name))

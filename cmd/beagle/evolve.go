@@ -228,7 +228,7 @@ func checkEvolve(f *flagSet, spec *flow.Spec, o *evolveOptions, models *modelOpt
 	if err := spec.Validate(); err != nil {
 		return err
 	}
-	return models.started(&spec.Models)
+	return models.checkAgents(&spec.Models)
 }
 
 // withDriver runs a search with progress, and shows and keeps its result.

@@ -95,9 +95,9 @@ func (o *modelOptions) needless() error {
 	}
 }
 
-// started refuses agents whose command is missing, before any long work. It does not look into a
-// shell's arguments.
-func (o *modelOptions) started(m *flow.Models) error {
+// checkAgents refuses agents whose command is missing, before any long work. It does not look into
+// a shell's arguments.
+func (o *modelOptions) checkAgents(m *flow.Models) error {
 	if m.Replay != "" {
 		return nil // no model is asked
 	}

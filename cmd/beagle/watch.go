@@ -401,7 +401,7 @@ func (w *watcher) read(ctx context.Context) error {
 	}
 	// A directory of profiles grows: read only those that came since.
 	if until, ok := w.archive.ReadUntil(); ok {
-		sources = profiles.Since(sources, until)
+		sources = profiles.LimitToNewer(sources, until)
 	}
 	all, err := profiles.Read(ctx, sources, w.job.read)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 )
 
 // report collects the state of the watch after a look.
-func (w *watcher) report(j *windows.Judged) (*windows.Report, error) {
+func (w *watcher) report(j *windows.LookResult) (*windows.Report, error) {
 	r := &windows.Report{Service: w.name, Added: j.Windows, Findings: j.Findings, Skipped: j.Skipped,
 		Refused: j.Refused}
 	// The findings are those of this look, or all that were kept.
@@ -33,7 +33,7 @@ func (w *watcher) report(j *windows.Judged) (*windows.Report, error) {
 		r.Findings = []watch.Finding{}
 	}
 	inorder.By(r.Findings, func(a, b watch.Finding) int {
-		return cmp.Compare(worth(b), worth(a))
+		return cmp.Compare(findingCost(b), findingCost(a))
 	})
 	// Look ahead by as much as was asked for, by a season if there is one, or by twelve windows.
 	if all := w.archive.Watch.Windows; len(all) > 0 {
@@ -47,8 +47,8 @@ func (w *watcher) report(j *windows.Judged) (*windows.Report, error) {
 	return r, nil
 }
 
-// worth orders findings: the most expensive one comes first.
-func worth(f watch.Finding) float64 { return max(f.Change.Estimate, -f.Change.Estimate) }
+// findingCost orders findings: the most expensive one comes first.
+func findingCost(f watch.Finding) float64 { return max(f.Change.Estimate, -f.Change.Estimate) }
 
 // print prints a look at the service, and its findings.
 func (w *watcher) print(r *windows.Report) error {
@@ -121,7 +121,7 @@ type watchGauges struct {
 }
 
 // count adds a look to the command's own metrics.
-func (g *watchGauges) count(a *windows.Archive, j *windows.Judged) {
+func (g *watchGauges) count(a *windows.Archive, j *windows.LookResult) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.findings == nil {

@@ -325,8 +325,8 @@ func (f *Fitter) Explain(fit *beagle.BenchmarkFit, run *hotspots.Subtree) {
 		return
 	}
 	p := f.Production
-	callees := similarity.Enough(shape(p.Callees, p.Effective), shape(run.Callees, run.Effective), f.Needed)
-	lines := similarity.Enough(shape(p.Lines, p.Effective), shape(run.Lines, run.Effective), f.Needed)
+	callees := similarity.SamplesNeeded(shape(p.Callees, p.Effective), shape(run.Callees, run.Effective), f.Needed)
+	lines := similarity.SamplesNeeded(shape(p.Lines, p.Effective), shape(run.Lines, run.Effective), f.Needed)
 	if callees > 0 && lines > 0 {
 		fit.Enough = max(callees, lines)
 	}

@@ -107,8 +107,8 @@ func %[1]sStep(x, n uint64) uint64 {
 `, p.lower(), pieces.String())
 }
 
-// before returns the statements before each call.
-func (p *Plan) before() string {
+// setupText returns the statements before each call.
+func (p *Plan) setupText() string {
 	if !p.Handed {
 		return ""
 	}

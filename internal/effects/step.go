@@ -179,7 +179,7 @@ func (u *unit) convert(in ssa.Value, x ssa.Value) {
 }
 
 func (u *unit) box(in *ssa.MakeInterface) {
-	box := u.place(place{box: in.X.Type(), site: in, field: Whole})
+	box := u.place(place{box: in.X.Type(), site: in, field: WholeValue})
 	u.grow(in, 0, u.single(box))
 	if s := u.value(in.X); !u.content[box].covers(s) {
 		u.content[box].union(s)

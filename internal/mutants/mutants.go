@@ -117,8 +117,8 @@ func (m *maker) text(n ast.Node) string {
 	return m.src[start:end]
 }
 
-// instead proposes another text for a node.
-func (m *maker) instead(n ast.Node, is string) {
+// proposeText proposes another text for a node.
+func (m *maker) proposeText(n ast.Node, is string) {
 	start, end := m.offsets(n)
 	m.replaceRange(start, end, is)
 }

@@ -13,7 +13,7 @@ func (c *Conditions) Grammar(most func(param int) int) []*Predicate {
 	var all []operand
 	// Fields are asked about as well as the parameters themselves.
 	for i, v := range variables(c.sig) {
-		o := operand{c.of.Params[i].Name, v.Type(), i}
+		o := operand{c.target.Params[i].Name, v.Type(), i}
 		all = append(all, o)
 		all = append(all, c.fieldsOf(o)...)
 	}

@@ -30,9 +30,9 @@ func (r *Reader) checkRest(f *File, err types.Error) *Problem {
 	return nil
 }
 
-// missing names the declarations that a version of a group must have and that the file lacks; ""
-// for none.
-func (sc *Scope) missing(f *ast.File) string {
+// missingDeclarations names the declarations that a version of a group must have and that the file
+// lacks; "" for none.
+func (sc *Scope) missingDeclarations(f *ast.File) string {
 	there := map[string]bool{}
 	for _, d := range f.Decls {
 		for _, key := range declKeys(d) {
@@ -236,7 +236,7 @@ func methodSet(t *types.TypeName, ptr bool) string {
 	var out []string
 	for m := range set.Methods() {
 		if fn, ok := m.Obj().(*types.Func); ok && fn.Exported() {
-			out = append(out, fn.Name()+unnamed(fn, besides(t.Pkg())))
+			out = append(out, fn.Name()+unnamed(fn, qualifyOthers(t.Pkg())))
 		}
 	}
 	return strings.Join(out, "; ")

@@ -46,13 +46,13 @@ type Unit struct {
 
 // newUnit reads a target in its package. Each part of the unit rests on those before it.
 func newUnit(
-	ctx context.Context, o Options, p *packages.Package, name string, x *exports.Importer, also others,
+	ctx context.Context, o Options, p *packages.Package, name string, x *exports.Importer, also otherPackages,
 ) (*Unit, error) {
 	pkg, err := newPackage(p, x, also)
 	if err != nil {
 		return nil, err
 	}
-	if pkg.Around, err = around(append(also.packages, p), o.Tags); err != nil {
+	if pkg.Around, err = codeIdentity(append(also.packages, p), o.Tags); err != nil {
 		return nil, err
 	}
 	u := &Unit{opts: o, Package: pkg, Requirement: o.Requirement}
@@ -67,7 +67,7 @@ func newUnit(
 		return nil, err
 	}
 	// Read the contract first: it may allow a target that reads files or prints.
-	u.Conditions = &Conditions{of: &u.Target, sig: u.Sig, opts: &u.opts, pkg: pkg, scope: u.Scope}
+	u.Conditions = &Conditions{target: &u.Target, sig: u.Sig, opts: &u.opts, pkg: pkg, scope: u.Scope}
 	if err := u.Conditions.read(); err != nil {
 		return nil, err
 	}
@@ -83,10 +83,10 @@ func newUnit(
 	u.Target.Scope = u.Scope.decls()
 	// Build the parts that work on candidates, and write the original as the first candidate.
 	u.Reader = newReader(&u.Target, u.Scope)
-	u.Copies = &Copies{of: &u.Target, opts: &u.opts, pkg: pkg, scope: u.Scope, reader: u.Reader}
-	u.Writer = &Writer{of: &u.Target, pkg: pkg, scope: u.Scope, reader: u.Reader, conditions: u.Conditions,
+	u.Copies = &Copies{target: &u.Target, opts: &u.opts, pkg: pkg, scope: u.Scope, reader: u.Reader}
+	u.Writer = &Writer{target: &u.Target, pkg: pkg, scope: u.Scope, reader: u.Reader, conditions: u.Conditions,
 		required: u.Requirement}
-	u.Callers = &Callers{of: &u.Target, opts: &u.opts}
+	u.Callers = &Callers{target: &u.Target, opts: &u.opts}
 	return u, u.extract()
 }
 

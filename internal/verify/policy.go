@@ -81,7 +81,7 @@ const (
 )
 
 // forbidden lists the candidate's findings that the original does not have.
-func forbidden(orig, cand *code, known *Known) []Violation {
+func forbidden(orig, cand *code, known *KnownValues) []Violation {
 	excused := make(map[string]bool)
 	for _, v := range inspect(orig) {
 		excused[v.key] = true

@@ -34,7 +34,7 @@ func Build(
 	if err != nil {
 		return nil, nil, err
 	}
-	guilty, err := e.started(ctx, bin, cands)
+	guilty, err := e.startFailures(ctx, bin, cands)
 	if err == nil && len(guilty) == 0 {
 		return bin, nil, nil
 	}
@@ -49,9 +49,11 @@ func Build(
 	return bin, guilty, err
 }
 
-// started finds the candidates that keep a program from starting well. It costs one start if
+// startFailures finds the candidates that keep a program from starting well. It costs one start if
 // nothing is wrong, and none if no candidate computes a package variable at the start.
-func (e *Env) started(ctx context.Context, bin *harness.Binary, cands []beagle.Candidate) (map[int]*Rejection, error) {
+func (e *Env) startFailures(
+	ctx context.Context, bin *harness.Binary, cands []beagle.Candidate,
+) (map[int]*Rejection, error) {
 	var suspects []int
 	for i, c := range cands {
 		if bin.Failed[i+1] == "" && e.worksAtStart(c) {
