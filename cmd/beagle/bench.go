@@ -214,6 +214,7 @@ func (o *benchFlags) production(ctx context.Context, u *source.Unit, p *progress
 	if err != nil {
 		return nil, halves, nil, err
 	}
+	// Rank as `beagle hotspots` does, to have the part below the target.
 	t, err := benchfile.Rank(&u.Target, all)
 	if err != nil {
 		return nil, halves, nil, err
@@ -221,6 +222,7 @@ func (o *benchFlags) production(ctx context.Context, u *source.Unit, p *progress
 	if whole, err = t.Subtree(u.Target.Spec()); err != nil {
 		return nil, halves, nil, err
 	}
+	// The two halves show how alike production is to itself.
 	halves, err = benchfile.Halves(&u.Target, all)
 	return whole, halves, t.Warnings, err
 }

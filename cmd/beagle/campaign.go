@@ -494,6 +494,7 @@ func (o *campaignRun) printMemory() (int, error) {
 	if err != nil {
 		return exitNo, err
 	}
+	// An empty memory is an empty list, not null.
 	if o.spots.asJSON {
 		return exitOK, printJSON(o.std.out, slices.Concat([]beagle.CampaignAttempt{}, all))
 	}

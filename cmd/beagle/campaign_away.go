@@ -17,6 +17,7 @@ func (o *campaignRun) runOnServer(ctx context.Context) error {
 	if err := o.hand(ctx, &w); err != nil {
 		return err
 	}
+	// Follow the state in the store while the workflow runs, and once more after its end.
 	looking, done := context.WithCancel(ctx)
 	defer done()
 	var looks sync.WaitGroup

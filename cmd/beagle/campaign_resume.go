@@ -31,6 +31,7 @@ func (o *campaignRun) changes(f *flagSet) error {
 				"another one",
 		}
 	}
+	// Inputs come from files or from probes: the new flag takes the place of the kept setting.
 	switch {
 	case f.given("inputs") && !f.given("at"):
 		o.at = ""
@@ -43,6 +44,7 @@ func (o *campaignRun) changes(f *flagSet) error {
 // followed refuses flags beside --resume that do not reach a workflow.
 func followed(f *flagSet, id, address string) error {
 	var names []string
+	// Flags about the following itself belong to this process.
 	f.Visit(func(g *flag.Flag) {
 		if !slices.Contains(followFlags, g.Name) {
 			names = append(names, dashed(g.Name))

@@ -142,6 +142,7 @@ func (b *lessonLibrary) list(std stdio, asJSON bool) error {
 	if err != nil {
 		return err
 	}
+	// Programs get the lessons that are in force, without the proposals.
 	if asJSON {
 		return printJSON(std.out, all)
 	}
@@ -246,6 +247,7 @@ func (b *lessonLibrary) keep(std stdio, name string) error {
 	if err != nil {
 		return err
 	}
+	// Never overwrite a lesson: the user may have edited it.
 	to := filepath.Join(b.dir(), filepath.Base(l.From))
 	if _, err := os.Stat(to); !errors.Is(err, fs.ErrNotExist) {
 		return &beagle.UsageError{What: to + " is there already", Remedy: "rename one of the two, or delete it"}

@@ -254,6 +254,7 @@ func names(steps []beagle.Step) string {
 // Escape sequences have no width.
 func clip(s string, width int) string {
 	seen, inEscape := 0, false
+	// Count what is seen, and end with a reset: the cut may fall into a colour.
 	for i, r := range s {
 		switch {
 		case r == '\x1b':

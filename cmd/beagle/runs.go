@@ -94,6 +94,7 @@ func printRuns(w io.Writer, s *store.Store, asJSON bool) (int, error) {
 	if err != nil {
 		return exitNo, err
 	}
+	// The store says "running" of a run whose process was killed.
 	fleet.MarkKilled(s, runs)
 	if asJSON {
 		return exitOK, printJSON(w, runs)
@@ -198,6 +199,7 @@ func runResume(ctx context.Context, c *command, args []string, std stdio) (int, 
 	if err := o.check(); err != nil {
 		return exitUsage, err
 	}
+	// A run that a workflow carries can be resumed by its server only.
 	at, entry, away, err := findServer(rest[0])
 	if err != nil {
 		return exitNo, err

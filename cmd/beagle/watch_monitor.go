@@ -98,6 +98,7 @@ func (m *monitor) badIn(ctx context.Context) func(time.Time, time.Duration) map[
 		return nil
 	}
 	return func(end time.Time, length time.Duration) map[string]float64 {
+		// A store that hangs must not hold up the look: a window without counts is used as it is.
 		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 		defer cancel()
 		out := map[string]float64{}
@@ -268,6 +269,7 @@ func turns(dir string, now time.Time) ([]watch.Turn, error) {
 		return nil, err
 	}
 	out := []watch.Turn{}
+	// Another process may remove a file meanwhile, which is no error.
 	for _, file := range files {
 		t, err := readIfThere[watch.Turn](file, lookAgain)
 		if err != nil {

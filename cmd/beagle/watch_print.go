@@ -55,6 +55,7 @@ func (w *watcher) print(r *windows.Report) error {
 	if w.asJSON {
 		return printJSON(w.std.out, r)
 	}
+	// Begin with how much was searched: no finding in few windows means little.
 	p := newPainter(w.std.out)
 	fmt.Fprintf(p, "%s: %d new windows, %d kept", r.Service, r.Added, r.Kept)
 	if r.From != "" {
@@ -99,6 +100,7 @@ func printOutlooks(p painter, r *windows.Report) {
 		if shown++; shown == 1 {
 			p.heading("Forecast, where it beats the seasonal naive one on the series' own past")
 		}
+		// The line has the present value, and the end of the forecast with its interval.
 		last := o.Result.Values[len(o.Result.Values)-1]
 		in := time.Duration(float64(len(o.Result.Values)) * o.Step * float64(time.Second))
 		say := percent
@@ -158,6 +160,7 @@ func (g *watchGauges) write(service string) string {
 		"beagle_watch_refused_windows_total{service=%q} %d\n", service, g.refused)
 	fmt.Fprintf(&b, "# TYPE beagle_watch_failed_looks_total counter\nbeagle_watch_failed_looks_total{service=%q} %d\n",
 		service, g.failures)
+	// An alert on a silent watcher needs the time of the last window; 0 before the first.
 	last := 0.0
 	if !g.last.IsZero() {
 		last = float64(g.last.Unix())
@@ -172,6 +175,7 @@ func (w *watcher) serve() (stop func(), err error) {
 	if w.listen == "" {
 		return func() {}, nil
 	}
+	// Listen before the first look, so that a taken address fails at once.
 	l, err := net.Listen("tcp", w.listen)
 	if err != nil {
 		return nil, &beagle.UsageError{What: "--listen: " + err.Error(),
