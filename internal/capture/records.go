@@ -35,6 +35,7 @@ type Records struct {
 func Convert(u *source.Unit, all []Pulled) (*Records, error) {
 	out := &Records{Dropped: map[string]int{}, results: corpus.ResultsOf(u), mute: map[string]int{}}
 	found := false
+	// Take the calls of each process whose site has the signature of the source.
 	for _, p := range all {
 		for _, s := range p.Status.Sites {
 			if s.Name != u.Target.Spec() {
@@ -54,6 +55,7 @@ func Convert(u *source.Unit, all []Pulled) (*Records, error) {
 			Remedy: "build the service with beagle build --probe " + u.Target.Spec() +
 				"; capture status lists its sites"}
 	}
+	// Say why calls are missing, and why those in the list have no results.
 	out.Seen.Repetitions = out.repetitions.facets()
 	for _, why := range inorder.Keys(out.Dropped) {
 		out.Seen.Why = append(out.Seen.Why, fmt.Sprintf("%d calls: %s", out.Dropped[why], why))

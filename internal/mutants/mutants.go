@@ -151,6 +151,7 @@ func namesOf(decl ast.Decl) []string {
 	ast.Inspect(decl, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncType:
+			// The inspection meets the signature first, and those of closures later.
 			for _, list := range []*ast.FieldList{n.Params, n.Results} {
 				if list == nil {
 					continue
