@@ -4,6 +4,8 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // ends reports whether a loop certainly ends, whatever its function gets: a condition compares a
@@ -44,7 +46,7 @@ func (p *Pass) nears(f *ast.ForStmt, x ast.Expr, op token.Token, limit ast.Expr)
 	if step == nil {
 		return false
 	}
-	if _, number := v.Type().Underlying().(*types.Basic); !number || p.Var(x) != v {
+	if !syntax.Is[*types.Basic](v.Type()) || p.Var(x) != v {
 		return p.isAbove(op, limit) && p.cutsFront(step, v)
 	}
 	up, down, shrinks := p.stepKind(step, v)

@@ -7,6 +7,8 @@ import (
 	"go/types"
 	"slices"
 	"strings"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // sorters are functions that sort their first argument in place.
@@ -218,12 +220,8 @@ func isReader(t types.Type) bool {
 	if p, ok := types.Unalias(t).(*types.Pointer); ok {
 		t = p.Elem()
 	}
-	n, ok := types.Unalias(t).(*types.Named)
-	if !ok || n.Obj().Pkg() == nil {
-		return false
-	}
-	return slices.Contains([]string{"bytes.Buffer", "bytes.Reader", "strings.Reader", "os.File"},
-		n.Obj().Pkg().Path()+"."+n.Obj().Name())
+	path, name := syntax.NameOf(t)
+	return slices.Contains([]string{"bytes.Buffer", "bytes.Reader", "strings.Reader", "os.File"}, path+"."+name)
 }
 
 // renewed reports whether anything else in a loop may give a variable a new value:

@@ -13,6 +13,7 @@ import (
 	"github.com/beagle-go/beagle/internal/gotool"
 	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/inplace/live"
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 const (
@@ -414,10 +415,8 @@ func (p *Place) guarded() bool {
 			return false
 		}
 		seen[t] = true
-		if n, ok := types.Unalias(t).(*types.Named); ok && n.Obj().Pkg() != nil {
-			if path := n.Obj().Pkg().Path(); path == "sync" || path == "sync/atomic" {
-				return true
-			}
+		if path, _ := syntax.NameOf(t); path == "sync" || path == "sync/atomic" {
+			return true
 		}
 		switch u := t.Underlying().(type) {
 		case *types.Pointer:

@@ -213,10 +213,7 @@ func visibleFields(s *types.Struct, around []types.Type) (out []string) {
 			continue
 		}
 		// An embedded struct shows its exported fields, even where its own name is hidden.
-		t := f.Type()
-		if p, ok := t.Underlying().(*types.Pointer); ok {
-			t = p.Elem()
-		}
+		t := syntax.Pointee(f.Type())
 		if below, ok := t.Underlying().(*types.Struct); ok && f.Embedded() && !slices.Contains(around, t) {
 			out = append(out, visibleFields(below, append(slices.Clip(around), t))...)
 		}

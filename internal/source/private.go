@@ -249,7 +249,7 @@ func redirect(
 	// The receiver becomes an argument, by address or by value as the method wants it.
 	s := info.Selections[sel]
 	_, wants := s.Obj().(*types.Func).Signature().Recv().Type().(*types.Pointer)
-	_, has := s.Recv().Underlying().(*types.Pointer)
+	has := syntax.Is[*types.Pointer](s.Recv())
 	before, comma := "", ", "
 	switch {
 	case wants && !has:

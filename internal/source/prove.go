@@ -301,7 +301,7 @@ func (v *prover) length(e ast.Expr) span {
 			out = out.and(v.length(def))
 		}
 	case *ast.CompositeLit:
-		if _, ok := v.info.TypeOf(x).Underlying().(*types.Slice); ok && !keyed(x) {
+		if syntax.Is[*types.Slice](v.info.TypeOf(x)) && !keyed(x) {
 			return exactly(int64(len(x.Elts)))
 		}
 	case *ast.CallExpr:
@@ -341,8 +341,7 @@ func bytesOrString(t types.Type) bool {
 	case *types.Basic:
 		return t.Info()&types.IsString != 0
 	case *types.Slice:
-		b, ok := t.Elem().Underlying().(*types.Basic)
-		return ok && b.Kind() == types.Uint8
+		return syntax.IsByte(t.Elem())
 	}
 	return false
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/exports"
 	"github.com/beagle-go/beagle/internal/inorder"
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // A Unit is a loaded target: the plain [beagle.Target], and the parts that check and place its
@@ -161,7 +162,7 @@ func (u *Unit) unknownFunction(p *packages.Package, name string, known []string)
 		e.What = fmt.Sprintf("%s: %s is a %s, not a function", u.opts.Spec, name, objectKind(obj))
 		near = slices.DeleteFunc(slices.Clone(known), func(n string) bool { return !strings.HasPrefix(n, name+".") })
 		near = near[:min(5, len(near))]
-		if _, ok := obj.Type().Underlying().(*types.Struct); ok && objectKind(obj) == "type" {
+		if syntax.Is[*types.Struct](obj.Type()) && objectKind(obj) == "type" {
 			e.What += "; beagle evolve and beagle verify take it with all its methods, in place: without --evidence " +
 				"corpus"
 		}

@@ -322,7 +322,4 @@ func compares(op token.Token) bool {
 
 func firstOperand(in ssa.Instruction) ssa.Value { return *in.Operands(nil)[0] }
 
-func isTruth(t types.Type) bool {
-	b, ok := t.Underlying().(*types.Basic)
-	return ok && b.Info()&types.IsBoolean != 0
-}
+func isTruth(t types.Type) bool { return syntax.Has(t, types.IsBoolean) }

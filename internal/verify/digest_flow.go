@@ -7,6 +7,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/beagle-go/beagle/internal/effects"
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // A node carries numbers: an [ssa.Value], an [*object], or a [result].
@@ -209,7 +210,7 @@ func (d *digestFlow) store(in *ssa.Store) {
 	} else {
 		d.passes(in.Val, memory)
 	}
-	if _, array := in.Val.Type().Underlying().(*types.Array); array {
+	if syntax.Is[*types.Array](in.Val.Type()) {
 		d.goes(in.Val, memory.part(elementPart))
 	}
 }
@@ -309,7 +310,7 @@ func (d *digestFlow) helperDigests(fn *ssa.Function) bool {
 // libraryDepth returns how much of an element a number from the library holds. An int usually is a
 // length, a count or a position.
 func libraryDepth(t types.Type) depth {
-	if b, ok := t.Underlying().(*types.Basic); ok && b.Kind() == types.Int {
+	if syntax.Kind(t) == types.Int {
 		return weak
 	}
 	return strong

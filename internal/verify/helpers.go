@@ -185,11 +185,11 @@ func (h *helpers) noteKept(c *typedText, files []*ast.File, touched map[string]b
 			// Look at methods with a pointer receiver on a variable.
 			case *ast.SelectorExpr:
 				s, id := c.info.Selections[n], root(n.X)
-				if s == nil || s.Kind() != types.MethodVal || id == nil || is[*types.Pointer](s.Recv()) {
+				if s == nil || s.Kind() != types.MethodVal || id == nil || syntax.Is[*types.Pointer](s.Recv()) {
 					return true
 				}
 				fn := s.Obj().(*types.Func)
-				if !is[*types.Pointer](recvType(fn)) {
+				if !syntax.Is[*types.Pointer](recvType(fn)) {
 					return true
 				}
 				// The method keeps its receiver unless a summary says that it does not.
@@ -223,7 +223,7 @@ func (c *typedText) borrowers(gen *ast.GenDecl, note func(ast.Expr)) {
 				case *ast.Ident:
 					v, ok := c.info.Uses[n].(*types.Var)
 					borrows = borrows || ok && !v.IsField() && v.Parent() == c.pkg.Scope() &&
-						(lists(v.Type()) || is[*types.Pointer](v.Type()) && !askedOnly(v.Type()))
+						(lists(v.Type()) || syntax.Is[*types.Pointer](v.Type()) && !askedOnly(v.Type()))
 				}
 				return !borrows
 			})

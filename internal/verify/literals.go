@@ -9,6 +9,8 @@ import (
 	"math/bits"
 	"strconv"
 	"strings"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // KnownValues holds the values that a candidate could have copied from the corpus: the target's
@@ -254,7 +256,7 @@ func constantKey(v constant.Value, t types.Type) string {
 	case constant.String:
 		return stringKey(constant.StringVal(v))
 	case constant.Int:
-		if b, ok := t.Underlying().(*types.Basic); ok && b.Info()&types.IsFloat != 0 {
+		if syntax.Has(t, types.IsFloat) {
 			f, _ := constant.Float64Val(v)
 			return floatKey(f)
 		}

@@ -389,7 +389,7 @@ func plainError(c *code, e ast.Expr) bool {
 			return false // Unwrap hands out the list of the joined errors
 		}
 		for _, arg := range e.Args {
-			if _, basic := c.info.TypeOf(arg).Underlying().(*types.Basic); !basic && !plainError(c, arg) {
+			if !syntax.Is[*types.Basic](c.info.TypeOf(arg)) && !plainError(c, arg) {
 				return false
 			}
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // Each program that imports the package pays for its start once, and no measurement of calls sees
@@ -200,7 +201,7 @@ func initialises(c *code) bool {
 			case *ast.FuncLit: // a function that the code only stores does no work
 				return false
 			case *ast.CompositeLit:
-				if _, isMap := c.info.TypeOf(n).Underlying().(*types.Map); isMap {
+				if syntax.Is[*types.Map](c.info.TypeOf(n)) {
 					works = true
 				}
 			case *ast.IndexExpr, *ast.BinaryExpr, *ast.SliceExpr, *ast.StarExpr, *ast.TypeAssertExpr:
