@@ -39,7 +39,8 @@ func TestKinds(t *testing.T) {
 		Kind(types.Typ[types.Int]) != types.Int {
 		t.Error("Kind of a list, of nil or of int")
 	}
-	if !Has(types.Typ[types.Bool], types.IsBoolean|types.IsFloat) || Has(named, types.IsBoolean) || Has(nil, types.IsBoolean) {
+	if !Has(types.Typ[types.Bool], types.IsBoolean|types.IsFloat) || Has(named, types.IsBoolean) ||
+		Has(nil, types.IsBoolean) {
 		t.Error("Has of bool, a list or nil")
 	}
 	if Pointee(types.NewPointer(named)) != named || Pointee(named) != named {
