@@ -164,24 +164,9 @@ func (d *drawer) from(ctx context.Context, m function, dir string) *function {
 
 // eligible lists the functions of a module that a draw may take, sorted.
 func eligible(dir string) (specs []string) {
-	named := map[string]map[string]bool{} // package directory -> names in its tests
 	files, _ := goFiles(dir)
-	for _, path := range files {
-		if strings.HasSuffix(path, "_test.go") {
-			pkg := filepath.Dir(path)
-			if named[pkg] == nil {
-				named[pkg] = map[string]bool{}
-			}
-			if f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution); err == nil {
-				ast.Inspect(f, func(n ast.Node) bool {
-					if id, ok := n.(*ast.Ident); ok {
-						named[pkg][id.Name] = true
-					}
-					return true
-				})
-			}
-		}
-	}
+	named := namesInTests(files)
+	// Take the functions that the tests of their package name.
 	for _, path := range files {
 		pkg := filepath.Dir(path)
 		if strings.HasSuffix(path, "_test.go") || named[pkg] == nil {
@@ -206,6 +191,31 @@ func eligible(dir string) (specs []string) {
 	}
 	slices.Sort(specs)
 	return slices.Compact(specs)
+}
+
+// namesInTests collects the identifiers of test files by their directory. A file that cannot be
+// parsed has none.
+func namesInTests(files []string) map[string]map[string]bool {
+	named := map[string]map[string]bool{}
+	for _, path := range files {
+		if !strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		pkg := filepath.Dir(path)
+		if named[pkg] == nil {
+			named[pkg] = map[string]bool{}
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			continue
+		}
+		for n := range ast.Preorder(f) {
+			if id, ok := n.(*ast.Ident); ok {
+				named[pkg][id.Name] = true
+			}
+		}
+	}
+	return named
 }
 
 func goFiles(dir string) (list []string, err error) {

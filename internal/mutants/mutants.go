@@ -143,31 +143,32 @@ func (m *maker) replaceRange(start, end int, is string) {
 // namesOf lists the variables that a function declares, parameters first.
 func namesOf(decl ast.Decl) []string {
 	var names []string
-	add := func(id *ast.Ident) {
-		if id.Name != "_" && !slices.Contains(names, id.Name) {
-			names = append(names, id.Name)
+	add := func(ids ...*ast.Ident) {
+		for _, id := range ids {
+			if id.Name != "_" && !slices.Contains(names, id.Name) {
+				names = append(names, id.Name)
+			}
 		}
 	}
 	ast.Inspect(decl, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncType:
 			// The inspection meets the signature first, and those of closures later.
-			for _, list := range []*ast.FieldList{n.Params, n.Results} {
-				if list == nil {
-					continue
-				}
-				for _, f := range list.List {
-					for _, id := range f.Names {
-						add(id)
-					}
+			for _, f := range n.Params.List {
+				add(f.Names...)
+			}
+			if n.Results != nil {
+				for _, f := range n.Results.List {
+					add(f.Names...)
 				}
 			}
 		case *ast.AssignStmt:
-			if n.Tok == token.DEFINE {
-				for _, l := range n.Lhs {
-					if id, ok := l.(*ast.Ident); ok {
-						add(id)
-					}
+			if n.Tok != token.DEFINE {
+				break
+			}
+			for _, l := range n.Lhs {
+				if id, ok := l.(*ast.Ident); ok {
+					add(id)
 				}
 			}
 		}

@@ -250,46 +250,51 @@ func (p *plan) findSteer() {
 			}
 		}
 	}
-	// Start from indexes, sizes, integers that leave the function, and tests that end loops.
 	for _, b := range p.fn.Blocks {
 		for _, in := range b.Instrs {
-			switch in := in.(type) {
-			case *ssa.IndexAddr:
-				// Where memory is read, and how much of it is made.
-				mark(in.Index)
-			case *ssa.Index:
-				mark(in.Index)
-			case *ssa.Slice:
-				mark(in.Low)
-				mark(in.High)
-				mark(in.Max)
-			case *ssa.MakeSlice:
-				mark(in.Len)
-				mark(in.Cap)
-			case *ssa.Next:
-				mark(in)
-			case *ssa.Call:
-				// A callee or the caller may loop as often as an integer says.
-				for _, a := range in.Call.Args {
-					if isInt(a.Type()) {
-						mark(a)
-					}
-				}
-			case *ssa.Return:
-				for _, a := range in.Results {
-					if isInt(a.Type()) {
-						mark(a)
-					}
-				}
-			case *ssa.If:
-				// A comparison that ends a loop.
-				if cmp, ok := in.Cond.(*ssa.BinOp); ok && p.leaves(b) && syntax.IsInteger(cmp.X.Type()) {
-					mark(cmp.X)
-					mark(cmp.Y)
-				}
+			for _, v := range p.steering(in) {
+				mark(v)
 			}
 		}
 	}
+}
+
+// steering returns the values by which an instruction decides how loops run and where memory is
+// read. A value may be nil.
+func (p *plan) steering(in ssa.Instruction) []ssa.Value {
+	switch in := in.(type) {
+	// Where memory is read, and how much of it is made.
+	case *ssa.IndexAddr:
+		return []ssa.Value{in.Index}
+	case *ssa.Index:
+		return []ssa.Value{in.Index}
+	case *ssa.Slice:
+		return []ssa.Value{in.Low, in.High, in.Max}
+	case *ssa.MakeSlice:
+		return []ssa.Value{in.Len, in.Cap}
+	case *ssa.Next:
+		return []ssa.Value{in}
+	// A callee or the caller may loop as often as an integer says.
+	case *ssa.Call:
+		return integersOf(in.Call.Args)
+	case *ssa.Return:
+		return integersOf(in.Results)
+	// A comparison that ends a loop.
+	case *ssa.If:
+		if cmp, ok := in.Cond.(*ssa.BinOp); ok && p.leaves(in.Block()) && syntax.IsInteger(cmp.X.Type()) {
+			return []ssa.Value{cmp.X, cmp.Y}
+		}
+	}
+	return nil
+}
+
+func integersOf(values []ssa.Value) (list []ssa.Value) {
+	for _, v := range values {
+		if isInt(v.Type()) {
+			list = append(list, v)
+		}
+	}
+	return list
 }
 
 // leaves reports whether a branch at the end of b decides if a loop goes on.
