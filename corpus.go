@@ -63,7 +63,7 @@ type Facets struct {
 	Mutates  []string     `json:"mutates"`  // parameters whose final state differs from the initial one
 	Mined    *Mined       `json:"mined,omitempty"`
 	// how often a call had the arguments of an earlier one, by the distance; of captured calls only
-	Again []Again `json:"again,omitempty"`
+	Again []Repetition `json:"again,omitempty"`
 	// how many other calls are under way in a process while one is; of captured calls only
 	InFlight *InFlight `json:"in_flight,omitempty"`
 }
@@ -79,12 +79,12 @@ type InFlight struct {
 	P99    float64 `json:"p99"`
 	Most   float64 `json:"most"`
 
-	Beside *Beside `json:"beside,omitempty"` // of calls that were followed to their ends
+	Beside *Overlap `json:"beside,omitempty"` // of calls that were followed to their ends
 }
 
-// Beside divides calls by how many others of the target were under way in the process when they
+// Overlap divides calls by how many others of the target were under way in the process when they
 // began. The shares add up to 1.
-type Beside struct {
+type Overlap struct {
 	Calls float64 `json:"calls"` // that were followed
 	None  float64 `json:"none"`
 	One   float64 `json:"one"`
@@ -92,10 +92,10 @@ type Beside struct {
 	Many  float64 `json:"many"` // 4 or more
 }
 
-// An Again tells how often a call repeats the arguments of one of the last calls before it, beside
-// how often two calls at any distance do. A rate far above chance is temporal locality: a small
-// cache would hit.
-type Again struct {
+// A Repetition tells how often a call repeats the arguments of one of the last calls before it,
+// beside how often two calls at any distance do. A rate far above chance is temporal locality: a
+// small cache would hit.
+type Repetition struct {
 	Calls  float64 `json:"calls"` // distance
 	Share  float64 `json:"share"`
 	Low    float64 `json:"low"` // 95 % interval

@@ -140,11 +140,11 @@ func (p *Pass) Path(n ast.Node) []ast.Node {
 	if _, ok := p.indexed().at[n]; !ok {
 		return enclosing(p.File, n) // a rule made n
 	}
-	return slices.AppendSeq([]ast.Node{n}, p.around(n))
+	return slices.AppendSeq([]ast.Node{n}, p.ancestors(n))
 }
 
-// around yields the nodes around a node of the file, the innermost first, without the node.
-func (p *Pass) around(n ast.Node) iter.Seq[ast.Node] {
+// ancestors yields the nodes around a node of the file, the innermost first, without the node.
+func (p *Pass) ancestors(n ast.Node) iter.Seq[ast.Node] {
 	return func(yield func(ast.Node) bool) {
 		x := p.indexed()
 		place, ok := x.at[n]
@@ -161,7 +161,7 @@ func (p *Pass) around(n ast.Node) iter.Seq[ast.Node] {
 
 // Parent returns the node around n and skips parentheses.
 func (p *Pass) Parent(n ast.Node) ast.Node {
-	for up := range p.around(n) {
+	for up := range p.ancestors(n) {
 		if _, paren := up.(*ast.ParenExpr); !paren {
 			return up
 		}

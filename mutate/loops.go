@@ -109,7 +109,7 @@ func (p *Pass) reassignedFromAfar(v *types.Var, loop ast.Node) bool {
 		if !p.Changes(id) || p.partOnly(id) {
 			continue
 		}
-		for up := range p.around(id) {
+		for up := range p.ancestors(id) {
 			switch up := up.(type) {
 			case *ast.UnaryExpr:
 				if up.Op == token.AND {
@@ -169,7 +169,7 @@ func (p *Pass) partOnly(id *ast.Ident) bool {
 	if ix, ok := p.Parent(id).(*ast.IndexExpr); !ok || ast.Unparen(ix.X) != ast.Expr(id) {
 		return false
 	}
-	for up := range p.around(id) {
+	for up := range p.ancestors(id) {
 		if u, ok := up.(*ast.UnaryExpr); ok && u.Op == token.AND {
 			return false
 		}

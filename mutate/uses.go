@@ -37,7 +37,7 @@ func (p *Pass) Changes(e ast.Expr) bool {
 	// Walk outwards as long as the node names the thing or a part of it. The first other node
 	// decides.
 	var child ast.Node = e
-	for up := range p.around(e) {
+	for up := range p.ancestors(e) {
 		switch up := up.(type) {
 		case *ast.ParenExpr:
 		case *ast.IndexExpr:

@@ -122,7 +122,7 @@ func (a *arming) enter(args unsafe.Pointer) (c Call) {
 	}
 	a.taken.Add(1)
 	if a.quota.Add(-1) > 0 {
-		a.site.open(a.own(), a.skip.Load())
+		a.site.open(a.ownPasses(), a.skip.Load())
 	}
 	c.a = a
 	from := elapsed()

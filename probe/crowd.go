@@ -103,9 +103,9 @@ func (b *overlapCounts) add(others int64) {
 }
 
 // counts are nil until a call is followed.
-func (b *overlapCounts) counts() *wire.Beside {
-	w := wire.Beside{None: b.none.Load(), One: b.one.Load(), Few: b.few.Load(), Many: b.many.Load()}
-	if w == (wire.Beside{}) {
+func (b *overlapCounts) counts() *wire.Overlap {
+	w := wire.Overlap{None: b.none.Load(), One: b.one.Load(), Few: b.few.Load(), Many: b.many.Load()}
+	if w == (wire.Overlap{}) {
 		return nil
 	}
 	return &w

@@ -107,7 +107,7 @@ func TestCrowd(t *testing.T) {
 	calledTwice(&site, func() {})
 	stay()
 	calledTwice(&site, func() {})
-	want := wire.Beside{None: 5 + 1, One: 1, Few: 3, Many: 1}
+	want := wire.Overlap{None: 5 + 1, One: 1, Few: 3, Many: 1}
 	if got := a.beside.counts(); got == nil || *got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}

@@ -69,5 +69,5 @@ func (s *Site) Pass() {
 		c.inner.Add(1)
 		return
 	}
-	s.open(a.own(), max(1, a.skip.Load()))
+	s.open(a.ownPasses(), max(1, a.skip.Load()))
 }

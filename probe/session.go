@@ -69,7 +69,7 @@ const (
 	defaultEvent, maxEvent       = 2048, 64 << 10
 	defaultEvents, maxEvents     = 512, 4096
 	maxRing                      = 64 << 20
-	between                      = 3 // seconds between two pulls of a controller, and one more
+	pullSeconds                  = 3 // seconds between two pulls of a controller, and one more
 )
 
 // complete sets defaults and refuses values out of bounds.
@@ -93,7 +93,7 @@ func complete(q wire.Start) (wire.Start, error) {
 		}
 	}
 	if unasked { // a ring that holds what comes between two pulls
-		q.Events = max(q.Events, min(between*q.Rate, maxEvents, maxRing/q.Event))
+		q.Events = max(q.Events, min(pullSeconds*q.Rate, maxEvents, maxRing/q.Event))
 	}
 	if q.TTL == 0 {
 		q.TTL = defaultTTL
@@ -220,9 +220,10 @@ func (p *prober) tick(s *session, n int) bool {
 // maxShare of a core is what the captured calls of all sites may take. The ticks take 0.1 % more.
 const maxShare = 0.004
 
-// around is the factor by which a captured call costs more than the probe's work in it: what the
-// service finds in no cache after it, the second call, and the clock. Command bench measures it.
-const around = 3
+// serviceFactor is the factor by which a captured call costs more than the probe's work in it: what
+// the service finds in no cache after it, the second call, and the clock. Command bench measures
+// it.
+const serviceFactor = 3
 
 // afford returns the share of a core that the captured calls of a site may take, so that those of
 // all sites take maxShare. What a site does not need is left to the others. Without a bound it
@@ -230,7 +231,7 @@ const around = 3
 func (s *session) afford() float64 {
 	shares := make([]float64, len(s.sites))
 	for i, a := range s.sites {
-		shares[i] = a.wanted() * a.cost()
+		shares[i] = a.wantedRate() * a.cost()
 	}
 	slices.Sort(shares)
 	left := maxShare
@@ -244,8 +245,8 @@ func (s *session) afford() float64 {
 	return math.Inf(1)
 }
 
-// wanted returns the calls a second that would be captured without a bound on their cost.
-func (a *arming) wanted() float64 {
+// wantedRate returns the calls a second that would be captured without a bound on their cost.
+func (a *arming) wantedRate() float64 {
 	if a.counted.Load() == 0 { // nothing is known yet
 		return float64(a.s.start.Rate)
 	}
@@ -253,7 +254,7 @@ func (a *arming) wanted() float64 {
 }
 
 // cost returns the seconds of a core that a captured call takes.
-func (a *arming) cost() float64 { return around * float64(a.nanos.Load()) / 1e9 }
+func (a *arming) cost() float64 { return serviceFactor * float64(a.nanos.Load()) / 1e9 }
 
 // tick sets how many calls may be captured until the next tick.
 func (s *session) tick(n int, now time.Time) {
@@ -300,8 +301,8 @@ func (a *arming) closeWindow(now time.Time) {
 	a.skip.Store(uint32(min(max(most, 1), maxSkip)))
 }
 
-// own counts the passes of the gate by a call that it chose.
-func (a *arming) own() uint32 {
+// ownPasses counts the passes of the gate by a call that it chose.
+func (a *arming) ownPasses() uint32 {
 	if a.site.about.returns {
 		return 1
 	}

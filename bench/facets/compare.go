@@ -17,7 +17,7 @@ import (
 
 // A comparison is one figure of a facet, of the trace and of the capture.
 type comparison struct {
-	facet, of      string
+	facet, subject string
 	trace, capture float64
 	low, high      float64 // where 95 % of the captures of that many calls are
 }

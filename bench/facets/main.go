@@ -103,8 +103,8 @@ func (s *service) capture(ctx context.Context, o options) (all []capture.Pulled,
 
 // A sum counts the comparisons of a facet.
 type sum struct {
-	all, inside int
-	off         float64 // sum of the distances from the trace, in half intervals: its mean is near 0 without a bias
+	all, insideCount int
+	offset           float64 // sum of the distances from the trace, in half intervals; near 0 without a bias
 }
 
 // compare prints the comparisons of the first capture, and counts all.
@@ -141,7 +141,8 @@ func (f traced) compare(
 			}
 			sums[c.facet].add(c)
 			if i == 0 {
-				fmt.Printf("| %s | %s | %.5g | %.5g | %.5g to %.5g | %s |\n", c.facet, c.of, c.trace, c.capture, c.low,
+				fmt.Printf("| %s | %s | %.5g | %.5g | %.5g to %.5g | %s |\n", c.facet, c.subject, c.trace, c.capture,
+					c.low,
 					c.high, map[bool]string{true: "yes", false: "**no**"}[c.inside()])
 			}
 		}
@@ -152,9 +153,9 @@ func (f traced) compare(
 func (s *sum) add(c comparison) {
 	s.all++
 	if c.inside() {
-		s.inside++
+		s.insideCount++
 	}
-	s.off += (c.capture - c.trace) / max(c.high-c.trace, 1e-300)
+	s.offset += (c.capture - c.trace) / max(c.high-c.trace, 1e-300)
 }
 
 // bounded is the facet that is a lower bound only (docs/capture.md). It is counted by itself.
@@ -170,7 +171,7 @@ func report(sums map[string]*sum) error {
 		if name == bounded {
 			continue
 		}
-		all.all, all.inside, all.off = all.all+s.all, all.inside+s.inside, all.off+s.off
+		all.all, all.insideCount, all.offset = all.all+s.all, all.insideCount+s.insideCount, all.offset+s.offset
 	}
 	if high := all.print("all but " + bounded); high < 0.95 {
 		return errors.New("fewer than 95 % of the captured facets are within the sampling error of the trace")
@@ -180,8 +181,8 @@ func report(sums map[string]*sum) error {
 
 func (s *sum) print(name string) (high float64) {
 	n := float64(s.all)
-	low, high := special.Wilson(float64(s.inside)/n, n)
-	fmt.Printf("| %s | %d | %.1f %% (%.1f to %.1f) | %+.2f |\n", name, s.all, 100*float64(s.inside)/n, 100*low,
-		100*min(high, 1), s.off/n)
+	low, high := special.Wilson(float64(s.insideCount)/n, n)
+	fmt.Printf("| %s | %d | %.1f %% (%.1f to %.1f) | %+.2f |\n", name, s.all, 100*float64(s.insideCount)/n, 100*low,
+		100*min(high, 1), s.offset/n)
 	return high
 }

@@ -44,8 +44,8 @@ type recall struct {
 	failed                       []string // modules that could not be read
 	faults                       map[string]int
 
-	program string // hash of this command
-	kept    *shelf[moduleCounts]
+	program    string // hash of this command
+	keptCounts *shelf[moduleCounts]
 }
 
 func (r *recall) flags(f *flag.FlagSet) {

@@ -35,7 +35,7 @@ func (r *recall) keep() error {
 		return err
 	}
 	key := func(c *moduleCounts) (string, bool) { return c.Key, true }
-	r.kept, err = openShelf(filepath.Join(r.dir, "recall.jsonl"), key)
+	r.keptCounts, err = openShelf(filepath.Join(r.dir, "recall.jsonl"), key)
 	return err
 }
 
@@ -47,7 +47,7 @@ func (r *recall) key(m module) string {
 // counts adds the counts of a module, new or kept.
 func (r *recall) counts(ctx context.Context, m module) error {
 	// Count in the module, unless an earlier run did.
-	c := r.kept.get(r.key(m))
+	c := r.keptCounts.get(r.key(m))
 	if c == nil {
 		one := &recall{
 			root: r.root, dir: r.dir, per: r.per, names: r.names, rules: r.rules,
@@ -64,7 +64,7 @@ func (r *recall) counts(ctx context.Context, m module) error {
 		if err != nil {
 			c.Failed = fmt.Sprintf("%s: %v", m.path, err)
 		}
-		if err := r.kept.put(c.Key, c); err != nil {
+		if err := r.keptCounts.put(c.Key, c); err != nil {
 			return err
 		}
 	}

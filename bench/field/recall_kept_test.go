@@ -51,7 +51,7 @@ func TestRecallGoesOn(t *testing.T) {
 		Key: first.key(m), Modules: 1, Packages: 2, Functions: 30,
 		Hits: map[string]int{"unroll": 4}, Failed: "example.com/m: a part of it",
 	}
-	if err := first.kept.put(kept.Key, kept); err != nil {
+	if err := first.keptCounts.put(kept.Key, kept); err != nil {
 		t.Fatal(err)
 	}
 	again := &recall{dir: first.dir, per: 8, hits: map[string]int{"unroll": 1}, faults: map[string]int{}}

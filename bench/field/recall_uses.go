@@ -10,8 +10,8 @@ import (
 
 // uses records which declarations of a package use which others.
 type uses struct {
-	info *types.Info
-	by   map[types.Object]map[ast.Node]bool // package-level objects -> declarations that mention them
+	info     *types.Info
+	mentions map[types.Object]map[ast.Node]bool // package-level objects -> declarations that mention them
 }
 
 func usesOf(p *packages.Package) *uses {
@@ -24,10 +24,10 @@ func usesOf(p *packages.Package) *uses {
 					return true
 				}
 				if o := p.TypesInfo.Uses[id]; o != nil && o.Pkg() == p.Types {
-					if u.by[o] == nil {
-						u.by[o] = map[ast.Node]bool{}
+					if u.mentions[o] == nil {
+						u.mentions[o] = map[ast.Node]bool{}
 					}
-					u.by[o][d] = true
+					u.mentions[o][d] = true
 				}
 				return true
 			})
@@ -83,10 +83,10 @@ func (u *uses) only(d ast.Decl, in map[ast.Node]bool) bool {
 	}
 	// Every use must be among the given declarations.
 	for _, o := range objects {
-		if o == nil || o.Exported() || len(u.by[o]) == 0 {
+		if o == nil || o.Exported() || len(u.mentions[o]) == 0 {
 			return false
 		}
-		for user := range u.by[o] {
+		for user := range u.mentions[o] {
 			if user != d && !in[user] {
 				return false
 			}

@@ -32,10 +32,10 @@ type reasonCounts struct {
 	code    bool
 	commits bool // functions before performance commits instead of drawn ones
 
-	seen   int // functions
-	unread int // of these, those that cannot be read
-	none   int // functions without a version
-	barred int // functions with versions, all of which the policy refuses
+	seen           int // functions
+	unread         int // of these, those that cannot be read
+	withoutVersion int // functions without a version
+	barred         int // functions with versions, all of which the policy refuses
 
 	versions  int // that compile
 	forbidden int // of these, versions that the policy refuses
@@ -260,7 +260,7 @@ func (w *reasonCounts) ask(ctx context.Context, u *source.Unit, p *mutate.Pass) 
 	w.versions += versions
 	switch {
 	case versions == 0:
-		w.none++
+		w.withoutVersion++
 		fmt.Fprintln(w.out, "  no rule makes a version")
 	case allowed == 0:
 		w.barred++
@@ -311,7 +311,7 @@ func unreached(p *mutate.Pass) []string {
 
 // total sums up all functions.
 func (w *reasonCounts) total() {
-	fmt.Fprintf(w.out, "\n%d functions; of %d no rule makes a version\n", w.seen, w.none)
+	fmt.Fprintf(w.out, "\n%d functions; of %d no rule makes a version\n", w.seen, w.withoutVersion)
 	fmt.Fprintf(w.out, "of %d more the policy refuses all versions; %d cannot be read\n", w.barred, w.unread)
 	fmt.Fprintf(w.out, "%d versions; the policy refuses %d\n", w.versions, w.forbidden)
 	for _, n := range byCount(w.rules) {

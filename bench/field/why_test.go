@@ -86,7 +86,7 @@ func since(n float64) float64 {
 	if !strings.Contains(said["ID"], "hex-pairs: hexadecimal digits") || w.rules["hex-pairs"] != 1 {
 		t.Errorf("ID:\n%s", said["ID"])
 	}
-	if !strings.Contains(said["Plain"], "no rule makes a version") || w.none != 1 {
+	if !strings.Contains(said["Plain"], "no rule makes a version") || w.withoutVersion != 1 {
 		t.Errorf("Plain:\n%s", said["Plain"])
 	}
 	if w.rules["short-sort"] != 1 { // it looks at methods in another file

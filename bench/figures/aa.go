@@ -44,7 +44,7 @@ func (l *lab) rates(ctx context.Context, itself, gains int) (*ratesReport, error
 		return nil, err
 	}
 	c := l.command(ctx, home, "rates", "--json", "--trials", fmt.Sprint(itself), "--gains", fmt.Sprint(gains), "--for",
-		fmt.Sprint(l.until))
+		fmt.Sprint(l.timeLimit))
 	c.Stderr = os.Stderr
 	out, err := c.Output()
 	if err != nil {

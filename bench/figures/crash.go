@@ -45,12 +45,12 @@ func moments() []moment {
 
 // A casualty is a killed process.
 type casualty struct {
-	moment  string
-	kept    int // verdicts in the store at that moment
-	redone  int // of those, made again by the time the run ended
-	left    []string
-	scratch int // directories that it left
-	verdict map[string]int64
+	moment         string
+	storedVerdicts int // verdicts in the store at that moment
+	redone         int // of those, made again by the time the run ended
+	left           []string
+	scratch        int // directories that it left
+	verdict        map[string]int64
 }
 
 // crash kills a run repeatedly and lets it end. Then it starts an undisturbed run from the same
@@ -130,7 +130,7 @@ func report(dead []casualty, end map[string]int64, disturbed, quiet *beagle.Resu
 	var rows [][]string
 	for i := range dead {
 		d := &dead[i]
-		d.kept = len(d.verdict)
+		d.storedVerdicts = len(d.verdict)
 		for name, made := range d.verdict {
 			if end[name] != made {
 				d.redone++
@@ -143,7 +143,7 @@ func report(dead []casualty, end map[string]int64, disturbed, quiet *beagle.Resu
 			s.miss("processes left behind: %s", strings.Join(d.left, ", "))
 		}
 		rows = append(rows,
-			[]string{d.moment, fmt.Sprint(d.kept), fmt.Sprint(d.redone), fmt.Sprint(len(d.left)),
+			[]string{d.moment, fmt.Sprint(d.storedVerdicts), fmt.Sprint(d.redone), fmt.Sprint(len(d.left)),
 				fmt.Sprint(d.scratch)})
 	}
 	if len(dead) < goalKills {

@@ -105,9 +105,9 @@ type comparison struct {
 	by          partition
 	short, long float64 // effective samples
 	functions   int     // that are compared
-	off         float64 // largest difference of a share, in points
-	at          string  // the function that it is of
-	inside      int     // functions whose long net share is in the short profile's interval
+	largestOff  float64 // largest difference of a share, in points
+	largestAt   string  // the function that it is of
+	insideCount int     // functions whose long net share is in the short profile's interval
 }
 
 // comparePart ranks a part of the windows, and all others, and compares the two.
@@ -160,11 +160,11 @@ func compareProfiles(short, long *beagle.Hotspots) comparison {
 		}
 		c.functions++
 		s := of[x.Target]
-		if off := 100 * max(math.Abs(s.Flat-x.Flat), math.Abs(s.Cum-x.Cum)); off > c.off {
-			c.off, c.at = off, x.Target
+		if off := 100 * max(math.Abs(s.Flat-x.Flat), math.Abs(s.Cum-x.Cum)); off > c.largestOff {
+			c.largestOff, c.largestAt = off, x.Target
 		}
 		if s.NetLow <= x.Net && x.Net <= s.NetHigh {
-			c.inside++
+			c.insideCount++
 		}
 	}
 	return c
@@ -183,10 +183,10 @@ func comparedProfiles(all []comparison, seconds int) *section {
 	off := map[string][]float64{}
 	for i, c := range all {
 		fmt.Fprintf(&text, "| %s, %d | %.0f | %.0f | %d | %.2f | `%s` | %d of %d |\n",
-			c.by.name, i%parts+1, c.short, c.long, c.functions, c.off,
-			strings.TrimPrefix(c.at, "github.com/beagle-go/beagle/metricsd/"), c.inside, c.functions)
+			c.by.name, i%parts+1, c.short, c.long, c.functions, c.largestOff,
+			strings.TrimPrefix(c.largestAt, "github.com/beagle-go/beagle/metricsd/"), c.insideCount, c.functions)
 		fewest = min(fewest, c.short)
-		off[c.by.name] = append(off[c.by.name], c.off)
+		off[c.by.name] = append(off[c.by.name], c.largestOff)
 	}
 	text.WriteString("\n")
 	for _, by := range partitions {

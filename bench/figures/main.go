@@ -25,9 +25,9 @@ import (
 
 // A figure is one thing that is measured. Its sections share the lab's runs.
 type figure struct {
-	name, about string
-	minutes     int // on two quiet processors, about
-	measure     func(context.Context, *lab) (*section, error)
+	name, description string
+	minutes           int // on two quiet processors, about
+	measure           func(context.Context, *lab) (*section, error)
 }
 
 // A section is the result of a figure.
@@ -80,7 +80,7 @@ type opts struct {
 	trialsWanted int           // of aa and power, seeds of suite; 0 is as many as the goals ask for
 	rivals       int           // seeds of the suite's other strategies; 0 is as many
 	scenario     string        // of rollout: part of the names of those to simulate
-	until        time.Duration // aa, power, suite and models begin nothing new after this time; 0 is no limit
+	timeLimit    time.Duration // aa, power, suite and models begin nothing new after this time; 0 is no limit
 }
 
 // run makes the chosen figures and returns the exit status.
@@ -95,7 +95,7 @@ func run() int {
 	flag.IntVar(&o.rivals, "rivals", 0,
 		"seeds of the strategies that suite compares the default one with; 0 is as many as it has")
 	flag.StringVar(&o.scenario, "scenario", "", "rollout: simulate only what has this `text` in its name")
-	flag.DurationVar(&o.until, "for", 0,
+	flag.DurationVar(&o.timeLimit, "for", 0,
 		"aa, power, suite and models begin nothing new after so long; the next call goes on")
 	flag.Usage = usage
 	chosen := choose(names(os.Args[1:]))
@@ -161,7 +161,7 @@ func (l *lab) show(ctx context.Context, f figure, write bool) bool {
 		return false
 	}
 	s.text = strings.TrimSpace(strings.TrimSpace(s.text)+"\n\n"+s.verdict()) + "\n"
-	fmt.Printf("## %s: %s\n\n%s\n", f.name, f.about, s.text)
+	fmt.Printf("## %s: %s\n\n%s\n", f.name, f.description, s.text)
 	fmt.Fprintf(os.Stderr, "figures: %s took %v\n", f.name, time.Since(start).Round(time.Second))
 	if write {
 		if err := l.write(f.name, s.text); err != nil {
@@ -202,6 +202,6 @@ func usage() {
 	fmt.Fprint(os.Stderr,
 		"usage: go run ./bench/figures [--write] [--quick] [--trials N] [--for D] all | FIGURE...\n\nFigures:\n")
 	for _, f := range figures {
-		fmt.Fprintf(os.Stderr, "  %-11s %s\n", f.name, f.about)
+		fmt.Fprintf(os.Stderr, "  %-11s %s\n", f.name, f.description)
 	}
 }

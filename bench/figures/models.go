@@ -71,7 +71,7 @@ func (l *lab) ablations(ctx context.Context, tasks []suite.Task) (found []map[st
 	for _, ways := range [][]ablation{{modelAlone}, {rulesAlone, both}} {
 		for i := range tasks {
 			for _, by := range ways {
-				one, err := l.ablate(ctx, &tasks[i], by, l.until > 0 && time.Since(start) > l.until)
+				one, err := l.ablate(ctx, &tasks[i], by, l.timeLimit > 0 && time.Since(start) > l.timeLimit)
 				if err != nil {
 					return nil, 0, fmt.Errorf("%s, %s: %w", tasks[i].Name, by.name, err)
 				}

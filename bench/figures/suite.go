@@ -60,7 +60,7 @@ func ofSuite(ctx context.Context, l *lab) (*section, error) {
 		// Join the tasks' results into one report a strategy.
 		whole := &suite.Report{Strategy: search.String()}
 		for _, task := range tasks {
-			r, err := l.ofTask(ctx, search, task, seeds, l.until > 0 && time.Since(start) > l.until)
+			r, err := l.ofTask(ctx, search, task, seeds, l.timeLimit > 0 && time.Since(start) > l.timeLimit)
 			if err != nil {
 				return nil, err
 			}

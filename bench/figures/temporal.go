@@ -245,7 +245,7 @@ func (f *fleet) kills(ctx context.Context, s *section) error {
 	}
 	// Count the verdicts that were made again, and report.
 	k := killReport{disturbed: disturbed, quiet: quiet, dead: dead["worker"] + dead["server"], wanted: wanted,
-		kept: len(kept), again: log.Spent.Candidates}
+		storedVerdicts: len(kept), repeated: log.Spent.Candidates}
 	for name, made := range kept {
 		if end[name] != made {
 			k.redone++
@@ -257,16 +257,16 @@ func (f *fleet) kills(ctx context.Context, s *section) error {
 		"were made again. The local driver, from the same inputs with the same verdicts, takes the same trajectory: "+
 		"%v; same winner: %v; candidates that it had to evaluate: %d.\n",
 		len(disturbed.Attempts), dead["worker"], dead["server"], disturbed.Outcome, interval(disturbed.Best.Ratio),
-		k.redone, k.kept, k.same(), quiet.Best.ID == disturbed.Best.ID, k.again)
+		k.redone, k.storedVerdicts, k.same(), quiet.Best.ID == disturbed.Best.ID, k.repeated)
 	return nil
 }
 
 // A killReport is the result of a run that was killed, beside the local driver's.
 type killReport struct {
-	disturbed, quiet beagle.Result
-	dead, wanted     int // kills
-	kept, redone     int // verdicts in the store at a kill, and those of them that were made again
-	again            int // candidates that the local driver had to evaluate
+	disturbed, quiet       beagle.Result
+	dead, wanted           int // kills
+	storedVerdicts, redone int // verdicts in the store at a kill, and those of them that were made again
+	repeated               int // candidates that the local driver had to evaluate
 }
 
 // same reports whether both runs took the same trajectory.
@@ -280,8 +280,8 @@ func (k *killReport) judge(s *section) {
 		s.miss("the trajectory is not that of the local driver: %s",
 			firstDifference(k.disturbed.Attempts, k.quiet.Attempts))
 	}
-	if k.redone > 0 || k.again > 0 {
-		s.miss("%d verdicts were made again, and the local driver had to make %d", k.redone, k.again)
+	if k.redone > 0 || k.repeated > 0 {
+		s.miss("%d verdicts were made again, and the local driver had to make %d", k.redone, k.repeated)
 	}
 	if k.dead < k.wanted {
 		s.miss("%d kills, %d are wanted: the run ended before", k.dead, k.wanted)

@@ -75,7 +75,7 @@ func (b binary) run(ctx context.Context, s scenario, dir string) (outcome, error
 	}
 	// Read the outcome from the logs and the result.
 	o := fromLogs(s, server.Calls(), nil)
-	o.wall, o.evals, o.again = time.Since(began), out.Candidates, 0
+	o.wall, o.evals, o.repeated = time.Since(began), out.Candidates, 0
 	o.overhead = time.Duration(out.Split.Orchestration * float64(time.Millisecond))
 	if s.kill {
 		o.twice = countPaidTwice(dir)
@@ -132,7 +132,7 @@ func countPaidTwice(dir string) int {
 func (b binary) start(
 	ctx context.Context, s scenario, dir string, args []string, server *llmtest.Server, killAfter int, out *result,
 ) error {
-	ctx, cancel := context.WithTimeout(ctx, s.within)
+	ctx, cancel := context.WithTimeout(ctx, s.timeLimit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, b.path, args...)
 	cmd.Dir = dir

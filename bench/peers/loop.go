@@ -30,7 +30,7 @@ type replied struct {
 
 // run runs the search with scripted models and instant verdicts, without building a candidate.
 func (l loop) run(ctx context.Context, s scenario, dir string) (outcome, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.within)
+	ctx, cancel := context.WithTimeout(ctx, s.timeLimit)
 	defer cancel()
 	// Start the model server, and open the journal.
 	server, err := s.serve(golang)

@@ -176,7 +176,7 @@ var rows = []row{
 		return float64(o.twice), o.twice >= 0
 	}},
 	{"kill", "evaluations made again after it", func(p string, o outcome) (float64, bool) {
-		return float64(o.again), !isCommand(p)
+		return float64(o.repeated), !isCommand(p)
 	}},
 	{"kill", "processes left over by it", func(_ string, o outcome) (float64, bool) { return float64(o.strays), true }},
 	{"hang", "innocent candidates harmed by those that hang (1 in 8)", func(_ string, o outcome) (float64, bool) {

@@ -23,7 +23,7 @@ type outcome struct {
 	last     time.Duration // the same of the last tenth of the calls
 	evals    int           // of candidates that came of replies
 	twice    int           // calls for replies that had arrived before, where that is known
-	again    int           // evaluations of what was evaluated before
+	repeated int           // evaluations of what was evaluated before
 	rate     float64       // evaluations that end in a minute, between the first and the last
 	harmed   int           // faultless replies whose candidate was not evaluated to its end
 	strays   int           // processes that outlived the run, or the kill
@@ -65,7 +65,7 @@ func fromLogs(s scenario, calls []llmtest.Call, log []entry) outcome {
 		case e.What == "begin":
 			o.evals++
 			if begun[e.Reply]++; begun[e.Reply] > 1 {
-				o.again++
+				o.repeated++
 			}
 		default:
 			ended[e.Reply]++

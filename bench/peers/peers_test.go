@@ -31,8 +31,8 @@ func TestFromLogs(t *testing.T) {
 		{What: "begin", Reply: 3}, {At: 3.5, What: "end", Reply: 3},
 	}
 	o := fromLogs(s, at(0, 2, 4, 9), log)
-	if o.wanted != 4 || o.calls != 4 || o.evals != 4 || o.again != 1 {
-		t.Errorf("wanted %d, calls %d, evaluations %d, of them again %d", o.wanted, o.calls, o.evals, o.again)
+	if o.wanted != 4 || o.calls != 4 || o.evals != 4 || o.repeated != 1 {
+		t.Errorf("wanted %d, calls %d, evaluations %d, of them again %d", o.wanted, o.calls, o.evals, o.repeated)
 	}
 	if o.spacing != 3*time.Second {
 		t.Errorf("the mean time between calls is %v, want 3 s", o.spacing)

@@ -125,7 +125,7 @@ func (p peer) start(
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.within)
+	ctx, cancel := context.WithTimeout(ctx, s.timeLimit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir = dir

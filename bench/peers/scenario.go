@@ -9,16 +9,16 @@ import (
 
 // A scenario is one test that all programs run.
 type scenario struct {
-	name   string
-	n      int           // candidates to make
-	slots  int           // evaluations at once
-	model  time.Duration // that a reply takes
-	eval   time.Duration // that an evaluation takes
-	reply  func(number int) kind
-	kill   bool          // kill the program after half of the calls, and resume it
-	patch  string        // "full" or "diff"
-	limit  time.Duration // of an evaluation
-	within time.Duration // the whole run
+	name      string
+	n         int           // candidates to make
+	slots     int           // evaluations at once
+	model     time.Duration // that a reply takes
+	eval      time.Duration // that an evaluation takes
+	reply     func(number int) kind
+	kill      bool          // kill the program after half of the calls, and resume it
+	patch     string        // "full" or "diff"
+	limit     time.Duration // of an evaluation
+	timeLimit time.Duration // the whole run
 }
 
 // A kind is the kind of a reply.
@@ -32,7 +32,7 @@ func fresh(number int) kind { return kind{id: number} }
 
 // scenarios returns all questions, with about n candidates each.
 func scenarios(n int) []scenario {
-	base := scenario{n: n, slots: 2, reply: fresh, patch: "full", limit: 10 * time.Second, within: 10 * time.Minute}
+	base := scenario{n: n, slots: 2, reply: fresh, patch: "full", limit: 10 * time.Second, timeLimit: 10 * time.Minute}
 	with := func(name string, f func(*scenario)) scenario {
 		s := base
 		s.name = name

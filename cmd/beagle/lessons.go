@@ -86,8 +86,8 @@ func ownLessons(named []string) ([]string, error) {
 	return out, nil
 }
 
-func (b *lessonLibrary) dir() string      { return filepath.Join(b.home, "lessons") }
-func (b *lessonLibrary) proposed() string { return filepath.Join(b.home, "lessons", "proposed") }
+func (b *lessonLibrary) dir() string         { return filepath.Join(b.home, "lessons") }
+func (b *lessonLibrary) proposalDir() string { return filepath.Join(b.home, "lessons", "proposed") }
 
 // runLessons lists, shows, proposes, keeps or drops lessons.
 func runLessons(ctx context.Context, c *command, args []string, std stdio) (int, error) {
@@ -161,7 +161,7 @@ func (b *lessonLibrary) list(std stdio, asJSON bool) error {
 
 // undecided returns the proposals that were neither kept nor dropped.
 func (b *lessonLibrary) undecided() ([]llm.Lesson, error) {
-	all, err := llm.LoadLessons(b.proposed())
+	all, err := llm.LoadLessons(b.proposalDir())
 	return slices.DeleteFunc(all, func(l llm.Lesson) bool { return l.From == llm.Bundled }), err
 }
 
@@ -219,8 +219,8 @@ func (b *lessonLibrary) propose(ctx context.Context, std stdio, id string) error
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(b.proposed(), l.Name+".md")
-	if err := os.MkdirAll(b.proposed(), 0o755); err != nil {
+	path := filepath.Join(b.proposalDir(), l.Name+".md")
+	if err := os.MkdirAll(b.proposalDir(), 0o755); err != nil {
 		return err
 	}
 	if err := b.store.WriteFile(path, []byte(l.Text())); err != nil {

@@ -73,7 +73,7 @@ func plant() {
 	case "quick":
 		verify.QuickLadder = slices.Insert(verify.QuickLadder, 0, planted)
 	default:
-		verify.Reading = slices.Insert(verify.Reading, 0, planted)
+		verify.ReadingLadder = slices.Insert(verify.ReadingLadder, 0, planted)
 	}
 }
 

@@ -88,7 +88,7 @@ func runMCP(_ context.Context, c *command, args []string, std stdio) (int, error
 	if err != nil {
 		return exitUsage, err
 	}
-	return become(cmd)
+	return replaceProcess(cmd)
 }
 
 // plainRedact rewrites a command line so that --redact has a value. Clients' configurations may

@@ -352,7 +352,7 @@ func testRedacted(t *testing.T, s *served, evaluation, call string) {
 // agents.
 func TestStagesAreExplained(t *testing.T) {
 	names := []string{"propose", "scope", "types", "compile", "start", "screen", "measure", "calls", "tests"}
-	for _, ladder := range []verify.Ladder{verify.Reading, verify.QuickLadder, verify.FullLadder} {
+	for _, ladder := range []verify.Ladder{verify.ReadingLadder, verify.QuickLadder, verify.FullLadder} {
 		for _, check := range ladder {
 			names = append(names, check.Name)
 		}

@@ -8,8 +8,8 @@ import (
 	"os/exec"
 )
 
-// become runs a program where the system cannot put it in this one's place.
-func become(cmd *exec.Cmd) (int, error) {
+// replaceProcess runs a program where the system cannot put it in this one's place.
+func replaceProcess(cmd *exec.Cmd) (int, error) {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	err := cmd.Run()
 	var ended *exec.ExitError

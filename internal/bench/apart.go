@@ -59,7 +59,7 @@ func (m *confirmer) timeApart(ctx context.Context, im image, t *finalist, parts 
 		return nil
 	}
 	if r, ok := stratify(im.seed(), compareApart(im, sides, base, cand)); ok {
-		t.apart = append(t.apart, r.est)
+		t.apartEstimates = append(t.apartEstimates, r.est)
 	}
 	return nil
 }

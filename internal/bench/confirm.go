@@ -19,12 +19,12 @@ type Options struct {
 	MinGain float64 // gain below which nothing is called faster: 0.01 is 1 %
 	// judge by the times alone, also when the machine code is the original's: for trials of the
 	// judge itself
-	Blind bool
-	Fresh []beagle.Record // inputs drawn anew from the facets; none: not measured
-	Told  string          // what the fresh inputs lack, in words; "" for nothing
-	Score beagle.Score    // by which versions are judged; zero is their time
-	PGO   string          // the module's profile, which production builds use; "" if it has none
-	Seed  uint64          // of layouts, orders and sequences
+	Blind     bool
+	Fresh     []beagle.Record // inputs drawn anew from the facets; none: not measured
+	FreshGaps string          // what the fresh inputs lack, in words; "" for nothing
+	Score     beagle.Score    // by which versions are judged; zero is their time
+	PGO       string          // the module's profile, which production builds use; "" if it has none
+	Seed      uint64          // of layouts, orders and sequences
 	// for a sifting: at most this many rounds of layouts, while it is open which of a pair is
 	// faster
 	Rounds int
@@ -86,21 +86,21 @@ type image interface {
 
 // A finalist holds the results of one candidate so far.
 type finalist struct {
-	copies    []int  // its variants
-	fail      string // why it could not be measured
-	knowledge knowledge
-	settled   bool // nothing more is asked about the gain of one that was found
-	train     []layoutResult
-	holdout   []layoutResult
-	fresh     []layoutResult
-	pgo       []layoutResult
-	cold      []layoutResult
-	table     int64 // bytes of tables that it has and the original has not
-	apart     []Estimate
-	missed    int     // layouts on which processes apart had nothing in common to compare
-	halves    [2]bool // alignments that occur
-	baseline  []beagle.Resources
-	best      []beagle.Resources
+	copies         []int  // its variants
+	fail           string // why it could not be measured
+	knowledge      knowledge
+	settled        bool // nothing more is asked about the gain of one that was found
+	train          []layoutResult
+	holdout        []layoutResult
+	fresh          []layoutResult
+	pgo            []layoutResult
+	cold           []layoutResult
+	table          int64 // bytes of tables that it has and the original has not
+	apartEstimates []Estimate
+	missed         int     // layouts on which processes apart had nothing in common to compare
+	halves         [2]bool // alignments that occur
+	baseline       []beagle.Resources
+	best           []beagle.Resources
 }
 
 // A confirmer measures the finalists together.

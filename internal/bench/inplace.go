@@ -95,9 +95,9 @@ type placeRig struct {
 	n        int // copies of each version
 	variants []harness.Variant
 
-	mu    sync.Mutex
-	built []PlaceProgram
-	kept  []keptTiming
+	mu          sync.Mutex
+	built       []PlaceProgram
+	keptTimings []keptTiming
 }
 
 // A keptTiming is one timing with the versions in it.
@@ -183,7 +183,7 @@ func (l *placeRig) time(ctx context.Context, im image, q *rt.Time) (*rt.TimeRepl
 		return nil, failure, err
 	}
 	l.mu.Lock()
-	l.kept = append(l.kept, keptTiming{im, slices.Clone(q.Variants), t})
+	l.keptTimings = append(l.keptTimings, keptTiming{im, slices.Clone(q.Variants), t})
 	l.mu.Unlock()
 	return &rt.TimeReply{Sets: []rt.Timing{*t}}, "", nil
 }
@@ -215,7 +215,7 @@ func (l *placeRig) byBenchmark(m *confirmer, f *finalist) []beagle.InputClassRat
 	// Compare the candidate in each benchmark as over all inputs, and combine the layouts.
 	for w, of := range windows {
 		var es []Estimate
-		for _, k := range l.kept {
+		for _, k := range l.keptTimings {
 			t := only1(k.timing, w)
 			q := &rt.Time{Variants: k.variants}
 			pairs := compareCopies(beagle.Score{}, k.im, q, t, intersect(q.Variants, m.originals()),

@@ -62,13 +62,13 @@ func pool(es []Estimate) Estimate {
 
 // A Combined is the joint result of several layouts, each one observation.
 type Combined struct {
-	Log    float64 // Hodges-Lehmann estimate of the log ratio
-	Mean   float64 // plain mean
-	SE     float64 // of the mean
-	N      int
-	Ratio  beagle.Ratio // with its 95 % interval
-	logs   []float64    // of the layouts
-	within float64      // standard error that the slices alone would give
+	Log        float64 // Hodges-Lehmann estimate of the log ratio
+	Mean       float64 // plain mean
+	SE         float64 // of the mean
+	N          int
+	Ratio      beagle.Ratio // with its 95 % interval
+	logs       []float64    // of the layouts
+	sliceError float64      // standard error that the slices alone would give
 }
 
 // Combine makes one figure of the estimates of independent layouts.
@@ -94,8 +94,8 @@ func Combine(es []Estimate) Combined {
 		return c
 	}
 	// The error is at least what lies within the layouts, even if they happen to agree.
-	c.within = within / math.Sqrt(float64(c.N))
-	c.SE = math.Max(meanError(logs), c.within)
+	c.sliceError = within / math.Sqrt(float64(c.N))
+	c.SE = math.Max(meanError(logs), c.sliceError)
 	low, high := c.bounds(0.95)
 	c.Ratio = beagle.Ratio{Point: math.Exp(point), Low: math.Exp(low), High: math.Exp(high)}
 	return c
@@ -121,7 +121,7 @@ func (c Combined) bounds(confidence float64) (low, high float64) {
 		half := studentQuantile((1+confidence)/2, float64(c.N-1)) * c.SE
 		return math.Min(c.Mean, c.Log) - half, math.Max(c.Mean, c.Log) + half
 	}
-	half := normalQuantile((1+confidence)/2) * c.within
+	half := normalQuantile((1+confidence)/2) * c.sliceError
 	return math.Min(low, c.Log-half), math.Max(high, c.Log+half)
 }
 

@@ -49,8 +49,8 @@ func (m *confirmer) notes() (out []string) {
 	if m.untimed["fresh"] {
 		out = append(out, "calls drawn anew are not timed: the original panics on all of them")
 	}
-	if m.options.Told != "" {
-		out = append(out, m.options.Told)
+	if m.options.FreshGaps != "" {
+		out = append(out, m.options.FreshGaps)
 	}
 	return out
 }
@@ -71,8 +71,8 @@ func (m *confirmer) caseOf(t *finalist, i int) *Case {
 		e.PGO = &e.Train
 	}
 	// Processes apart are evidence only where they met.
-	if len(t.apart) > 0 {
-		c := Combine(t.apart)
+	if len(t.apartEstimates) > 0 {
+		c := Combine(t.apartEstimates)
 		e.Apart = &c
 	}
 	e.Baseline, e.Best = typical(t.baseline), typical(t.best)

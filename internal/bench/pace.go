@@ -35,13 +35,13 @@ const planned = len(looks) * layoutsALook
 
 // timeBudget holds the time that a measurement may take and has taken.
 type timeBudget struct {
-	total    time.Duration
-	spent    time.Duration // of timing
-	looked   time.Duration // of timing, up to the last look
-	until    time.Duration // the best candidate is measured on up to this time of timing; 0 for the budget
-	layouts  int           // the number that were timed for the looks
-	versions int           // the original and those beside it, added up over these layouts
-	hurried  bool          // the time ended before the plan
+	total     time.Duration
+	spent     time.Duration // of timing
+	looked    time.Duration // of timing, up to the last look
+	bestLimit time.Duration // the best candidate is measured on up to this time of timing; 0 for the budget
+	layouts   int           // the number that were timed for the looks
+	versions  int           // the original and those beside it, added up over these layouts
+	hurried   bool          // the time ended before the plan
 }
 
 // left returns the time that the layouts may still take. They leave a part to the repetitions, but
@@ -51,7 +51,7 @@ func (p *timeBudget) left(looksFaster bool) time.Duration {
 	if looksFaster {
 		share = 1
 	}
-	return max(time.Duration(share*float64(p.total)), p.until) - p.spent
+	return max(time.Duration(share*float64(p.total)), p.bestLimit) - p.spent
 }
 
 // looksFaster reports whether an open candidate is faster as far as was measured, without what its
@@ -68,7 +68,7 @@ func (p *timeBudget) extend(look int, looksFaster bool) {
 	if look == len(looks)-1 || p.versions == 0 || p.left(looksFaster) >= 0 || !looksFaster {
 		return
 	}
-	p.until = min(p.spent+p.version()*2*layoutsALook, 2*p.total)
+	p.bestLimit = min(p.spent+p.version()*2*layoutsALook, 2*p.total)
 }
 
 // version returns the time that one version took in one layout.

@@ -24,7 +24,7 @@ func (m *confirmer) repeat(ctx context.Context, images []image) error {
 		}
 		// A few values show little, and a candidate could choose them: it may be what
 		// keeps the processes from meeting.
-		if t.missed > len(t.apart) {
+		if t.missed > len(t.apartEstimates) {
 			t.fail = "on most layouts, processes apart came to no inputs that both of them share in their time"
 		}
 	}
@@ -45,10 +45,10 @@ const leastApartLayouts = 6
 // apartShown reports whether processes apart have surely shown as much of the gain as the decision
 // wants of them. More layouts would cost time and change nothing.
 func apartShown(t *finalist) bool {
-	if len(t.apart) < leastApartLayouts {
+	if len(t.apartEstimates) < leastApartLayouts {
 		return false
 	}
-	return math.Log(Combine(t.apart).Ratio.Low) > caseFrom(t.train).Train.Log/2
+	return math.Log(Combine(t.apartEstimates).Ratio.Low) > caseFrom(t.train).Train.Log/2
 }
 
 // largeTable is the size in bytes above which a candidate's tables must pay in a

@@ -54,7 +54,7 @@ func (c Combined) scored(weight, memory float64) Combined {
 	}
 	out := c
 	out.Log, out.Mean = weight*c.Log+memory, weight*c.Mean+memory
-	out.SE, out.within = weight*c.SE, weight*c.within
+	out.SE, out.sliceError = weight*c.SE, weight*c.sliceError
 	out.logs = make([]float64, len(c.logs))
 	for i, log := range c.logs {
 		out.logs[i] = weight*log + memory

@@ -63,19 +63,19 @@ func (c *repetition) see(p Pulled, site int, stride float64) {
 const leastPairs = 100
 
 // facets sum up. Chance is how often two captured calls at any distance have the same arguments.
-func (c *repetition) facets() []beagle.Again {
+func (c *repetition) facets() []beagle.Repetition {
 	equal := 0.0
 	for _, n := range c.counts {
 		equal += n * (n - 1)
 	}
 	chance := equal / math.Max(c.all*(c.all-1), 1)
-	var out []beagle.Again
+	var out []beagle.Repetition
 	for k := range lags {
 		if c.pairs[k] < leastPairs {
 			continue
 		}
 		s := shareOf(uint64(c.same[k]), uint64(c.pairs[k]))
-		out = append(out, beagle.Again{Calls: c.calls[k] / float64(c.pairs[k]), Share: s.Share, Low: s.Low,
+		out = append(out, beagle.Repetition{Calls: c.calls[k] / float64(c.pairs[k]), Share: s.Share, Low: s.Low,
 			High: s.High, Chance: chance, Pairs: c.pairs[k]})
 	}
 	return out

@@ -168,12 +168,12 @@ func addInFlight(all *beagle.InFlight, one *wire.InFlight) *beagle.InFlight {
 }
 
 // addBeside adds the calls that were followed in a process: each counts as much as in the others.
-func addBeside(all *beagle.Beside, one *wire.Beside) *beagle.Beside {
+func addBeside(all *beagle.Overlap, one *wire.Overlap) *beagle.Overlap {
 	if one == nil {
 		return all
 	}
 	if all == nil {
-		all = new(beagle.Beside)
+		all = new(beagle.Overlap)
 	}
 	n := float64(one.None + one.One + one.Few + one.Many)
 	if n == 0 {

@@ -11,12 +11,12 @@ import (
 type Observations struct {
 	Calls       float64 // that the records stand for, with those that were dropped
 	Dropped     int
-	Why         []string       // why calls were dropped
-	Together    bool           // several goroutines called at once
-	Sources     []string       // for the report
-	Ended       float64        // calls whose end was seen
-	Panics      float64        // of these, those that did not return
-	Repetitions []beagle.Again // how often a call is an earlier one again
+	Why         []string            // why calls were dropped
+	Together    bool                // several goroutines called at once
+	Sources     []string            // for the report
+	Ended       float64             // calls whose end was seen
+	Panics      float64             // of these, those that did not return
+	Repetitions []beagle.Repetition // how often a call is an earlier one again
 	InFlight    *beagle.InFlight
 }
 

@@ -13,9 +13,9 @@ import (
 // whole, and the regression separates the steps that gain from those that come along. The state
 // does not hold a fit: it is computed from the sums over the members whenever those change.
 type fit struct {
-	at   map[string]int
-	mean []float64
-	sd   []float64
+	index map[string]int
+	mean  []float64
+	sd    []float64
 }
 
 const (
@@ -36,12 +36,12 @@ func weight(m *Member) float64 {
 // sums holds the data of the regression, whatever the number of members: the weight of the members
 // that have two mutators together, and the weighted sum of the scores with each.
 type sums struct {
-	at       map[string]int // mutators in order of arrival
+	index    map[string]int // mutators in order of arrival
 	together [][]float64
 	scores   []float64
 }
 
-func newSums() *sums { return &sums{at: map[string]int{}} }
+func newSums() *sums { return &sums{index: map[string]int{}} }
 
 func (t *sums) add(m *Member) {
 	var used []int
@@ -61,10 +61,10 @@ func (t *sums) add(m *Member) {
 
 // place returns the index of a mutator, and adds the mutator if it is new.
 func (t *sums) place(mutator string) int {
-	i, ok := t.at[mutator]
+	i, ok := t.index[mutator]
 	if !ok {
 		i = len(t.scores)
-		t.at[mutator] = i
+		t.index[mutator] = i
 		t.scores = append(t.scores, 0)
 		for r := range t.together {
 			t.together[r] = append(t.together[r], 0)
@@ -77,22 +77,22 @@ func (t *sums) place(mutator string) int {
 // regress computes the posterior of the coefficients.
 func regress(t *sums, arms map[string]*arm) *fit {
 	names := inorder.Keys(arms)
-	m := &fit{at: map[string]int{}, mean: make([]float64, len(names)), sd: make([]float64, len(names))}
+	m := &fit{index: map[string]int{}, mean: make([]float64, len(names)), sd: make([]float64, len(names))}
 	prec, rhs := square(len(names)), make([]float64, len(names))
 	// Begin with the prior of each arm.
 	for i, n := range names {
-		m.at[n] = i
+		m.index[n] = i
 		prec[i][i] = 1 / (belief * belief)
 		rhs[i] = arms[n].priorGain() / (belief * belief)
 	}
 	for i, n := range names {
-		p, known := t.at[n]
+		p, known := t.index[n]
 		if !known {
 			continue
 		}
 		rhs[i] += t.scores[p]
 		for j, other := range names {
-			if q, known := t.at[other]; known {
+			if q, known := t.index[other]; known {
 				prec[i][j] += t.together[p][q]
 			}
 		}
@@ -178,7 +178,7 @@ func (ms *merits) forgetFit() { ms.fitted, ms.behaving = nil, 0 }
 // gain returns the expected gain of a step of a mutator.
 func (ms *merits) gain(mutator string) float64 {
 	m := ms.fit()
-	if i, ok := m.at[mutator]; ok {
+	if i, ok := m.index[mutator]; ok {
 		return m.mean[i]
 	}
 	return 0
@@ -188,6 +188,6 @@ func (ms *merits) gain(mutator string) float64 {
 // drawn high, and so gets its chance.
 func (ms *merits) draw(mutator string) float64 {
 	m := ms.fit()
-	i := m.at[mutator]
+	i := m.index[mutator]
 	return m.mean[i] + m.sd[i]*ms.rng.NormFloat64()
 }

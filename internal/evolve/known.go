@@ -11,13 +11,13 @@ import (
 type knownSteps struct {
 	// for each mutator its steps in its best member, in the order of the mutators' first members
 	best   [][]beagle.Step
-	at     map[string]int
+	index  map[string]int
 	from   []float64           // fitness of that member
 	params map[string][]string // parameters of each mutator, as they were first seen
 }
 
 func newKnownSteps() *knownSteps {
-	return &knownSteps{at: map[string]int{}, params: map[string][]string{}}
+	return &knownSteps{index: map[string]int{}, params: map[string][]string{}}
 }
 
 func (b *knownSteps) add(m *Member) {
@@ -28,10 +28,10 @@ func (b *knownSteps) add(m *Member) {
 		if known := b.params[st.Mutator]; !slices.Contains(known, st.Param) {
 			b.params[st.Mutator] = append(known, st.Param)
 		}
-		i, seen := b.at[st.Mutator]
+		i, seen := b.index[st.Mutator]
 		switch {
 		case !seen:
-			b.at[st.Mutator] = len(b.best)
+			b.index[st.Mutator] = len(b.best)
 			b.best, b.from = append(b.best, m.stepsOf(st.Mutator)), append(b.from, m.fitness())
 		case m.fitness() > b.from[i]:
 			b.best[i], b.from[i] = m.stepsOf(st.Mutator), m.fitness()

@@ -281,7 +281,7 @@ func TestRegressionTellsStepsApart(t *testing.T) {
 		all.add(m)
 	}
 	m := regress(all, arms)
-	gain := func(n string) float64 { return m.mean[m.at[n]] }
+	gain := func(n string) float64 { return m.mean[m.index[n]] }
 	if gain("bad") > -0.2 || gain("good") < 0.12 || gain("along") < -0.06 || gain("along") > 0.06 {
 		t.Errorf("bad %.2f, good %.2f, along %.2f", gain("bad"), gain("good"), gain("along"))
 	}

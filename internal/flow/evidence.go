@@ -141,7 +141,7 @@ func (e corpusEvidence) confirm(
 		return nil, err
 	}
 	return bench.Confirm(ctx, e.lab.bench, e.lab.unit, cs, e.inputs.corpus(), tried, bench.Options{
-		Budget: budget, MinGain: e.spec.MinGain, Fresh: fresh, Told: told, PGO: pgo,
+		Budget: budget, MinGain: e.spec.MinGain, Fresh: fresh, FreshGaps: told, PGO: pgo,
 		Seed: e.spec.Seed, Score: e.spec.Score, Brief: e.lab.brief,
 	})
 }

@@ -43,7 +43,7 @@ func (m *meter) blind(ctx context.Context, c beagle.Candidate, seed uint64) (*be
 	}
 	ms, err := bench.Confirm(ctx, m.lab.bench, m.unit, []beagle.Candidate{c}, m.inputs.corpus(), 1, bench.Options{
 		Budget: m.spec.Measure, MinGain: m.spec.MinGain, Blind: true, PGO: pgo, Seed: seed,
-		Fresh: fresh, Told: told, Score: m.spec.Score, Brief: m.lab.brief,
+		Fresh: fresh, FreshGaps: told, Score: m.spec.Score, Brief: m.lab.brief,
 	})
 	if err != nil {
 		return nil, err

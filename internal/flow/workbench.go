@@ -30,7 +30,7 @@ type workbench struct {
 	pieces map[string]*workpiece // by source: those asked for lately
 	older  map[string]*workpiece // those asked for before
 
-	others map[string]*mutate.Pass // functions of the package that no version holds, by name
+	packageFunctions map[string]*mutate.Pass // functions of the package that no version holds, by name
 }
 
 // A workpiece is a source on the workbench, with the pieces that steps made of it. A search tries
@@ -146,7 +146,7 @@ func (w *workbench) passOf(c beagle.Candidate, src string, copies []string) (*mu
 func (w *workbench) passOfOther(name string) *mutate.Pass {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	p, ok := w.others[name]
+	p, ok := w.packageFunctions[name]
 	if !ok {
 		if f := w.unit.Package.Original(name); f != nil {
 			p = mutate.InPlace(&mutate.Pass{
@@ -154,10 +154,10 @@ func (w *workbench) passOfOther(name string) *mutate.Pass {
 				Background: mutate.Background{Guard: w.guard, Unchanged: w.unit.Package.Unchanged()},
 			})
 		}
-		if w.others == nil {
-			w.others = map[string]*mutate.Pass{}
+		if w.packageFunctions == nil {
+			w.packageFunctions = map[string]*mutate.Pass{}
 		}
-		w.others[name] = p
+		w.packageFunctions[name] = p
 	}
 	return p
 }

@@ -29,9 +29,9 @@ func (e *edited) insertedText() string {
 
 // A part is a parameter, the receiver or a result.
 type part struct {
-	name string // in the instrumented function; "" for a result
-	told string // as declared, for people
-	typ  string // Go syntax
+	name     string // in the instrumented function; "" for a result
+	declared string // as declared, for people
+	typ      string // Go syntax
 }
 
 // instrument adds a gate to a function. n is its number in the package.
@@ -44,14 +44,14 @@ func (e *edited) instrument(f *function, n int) error {
 	if err != nil {
 		return err
 	}
-	w := writer{f: f, n: n, args: args, results: results, note: f.entryOnly(), in: f.in}
+	w := writer{f: f, n: n, args: args, results: results, note: f.entryOnly(), instance: f.instance}
 	e.enter(f, w.gate())
-	if f.in.declared != "" {
+	if f.instance.declared != "" {
 		generic := w
-		if w.args, w.results, err = f.parts(f.in, args, results); err != nil {
+		if w.args, w.results, err = f.parts(f.instance, args, results); err != nil {
 			return err
 		}
-		generic.in.args = generic.in.used
+		generic.instance.args = generic.instance.used
 		w.writeCaptured(&e.tail, generic)
 	}
 	w.declare(&e.tail)
@@ -91,7 +91,7 @@ func resultsOf(d *ast.FuncDecl) (all []part, err error) {
 		for i := range max(1, len(field.Names)) {
 			p := part{typ: typ}
 			if len(field.Names) > 0 && field.Names[i].Name != "_" {
-				p.told = field.Names[i].Name
+				p.declared = field.Names[i].Name
 			}
 			all = append(all, p)
 		}
@@ -114,18 +114,18 @@ func typeText(x ast.Expr) (string, error) {
 
 // A writer makes the declarations of one site.
 type writer struct {
-	f       *function
-	n       int
-	args    []part
-	results []part
-	note    string // why only arguments are captured, or ""
-	in      instance
+	f        *function
+	n        int
+	args     []part
+	results  []part
+	note     string // why only arguments are captured, or ""
+	instance instance
 }
 
 // captureName returns the name of the function that captures: after the one that the gate calls, if
 // there are instantiations to choose from.
 func (w *writer) captureName() string {
-	if w.in.declared != "" {
+	if w.instance.declared != "" {
 		return fmt.Sprintf("beagleTaken%d", w.n)
 	}
 	return fmt.Sprintf("beagleCaptured%d", w.n)
@@ -143,7 +143,7 @@ func (w *writer) gate() string {
 	for _, a := range w.args {
 		names = append(names, a.name)
 	}
-	call := fmt.Sprintf("beagleCaptured%d%s(%s)", w.n, w.in.used, strings.Join(names, ", "))
+	call := fmt.Sprintf("beagleCaptured%d%s(%s)", w.n, w.instance.used, strings.Join(names, ", "))
 	switch {
 	case w.note != "":
 		return fmt.Sprintf(" if beagleSite%d.Gate() { %s };", w.n, call)
@@ -159,7 +159,7 @@ func (w *writer) declare(b *strings.Builder) {
 	fmt.Fprintf(b, "type beagleArgs%d struct {%s}\n", w.n, fieldsOf("A", w.args))
 	var names []string
 	for i, a := range w.args {
-		names = append(names, quoteOr(a.told, fmt.Sprintf("arg%d", i)))
+		names = append(names, quoteOr(a.declared, fmt.Sprintf("arg%d", i)))
 	}
 	if w.note != "" {
 		w.register(b, "nil", names)
@@ -170,7 +170,7 @@ func (w *writer) declare(b *strings.Builder) {
 		return
 	}
 	for i, r := range w.results {
-		names = append(names, quoteOr(r.told, fmt.Sprintf("result%d", i)))
+		names = append(names, quoteOr(r.declared, fmt.Sprintf("result%d", i)))
 	}
 	fmt.Fprintf(b, "type beagleResults%d struct {%s}\n", w.n, fieldsOf("R", w.results))
 	w.register(b, fmt.Sprintf("(*beagleResults%d)(nil)", w.n), names)
@@ -204,7 +204,7 @@ func (w *writer) capture(b *strings.Builder) {
 
 // original calls the function itself.
 func (w *writer) original() string {
-	name, first := w.f.decl.Name.Name+w.in.args, 0
+	name, first := w.f.decl.Name.Name+w.instance.args, 0
 	if w.f.decl.Recv != nil {
 		name, first = "a0."+w.f.decl.Name.Name, 1
 	}

@@ -74,12 +74,12 @@ func (f *function) refuseArgs() error {
 // refuseSecond returns why a build that captures one instantiation of a function cannot capture f,
 // or nil if both are the same. They would be one site, whose records hold values of two types.
 func (f *function) refuseSecond(first *function) error {
-	if f.in.args == first.in.args {
+	if f.instance.args == first.instance.args {
 		return nil
 	}
 	return f.refusalError(fmt.Sprintf("--probe %s captures the calls with %s already, and one build captures one "+
-		"instantiation of a function", first.spec, first.in.args),
-		"name one of them, or make a second build for "+f.in.args)
+		"instantiation of a function", first.spec, first.instance.args),
+		"name one of them, or make a second build for "+f.instance.args)
 }
 
 // refusalError returns the *beagle.UsageError for a function that cannot get a probe.
@@ -239,7 +239,7 @@ func (w *writer) writeCaptured(b *strings.Builder, generic writer) {
 	} else {
 		head = " (" + head + ")"
 	}
-	fmt.Fprintf(b, "func beagleCaptured%d%s(%s)%s {\n", w.n, w.in.declared, paramsOf("a", generic.args), head)
+	fmt.Fprintf(b, "func beagleCaptured%d%s(%s)%s {\n", w.n, w.instance.declared, paramsOf("a", generic.args), head)
 	fmt.Fprintf(b, "\tif take, ok := any(beagleTaken%d).(%s); ok {\n\t\t%stake(%s)\n", w.n, typ, back,
 		listOf("a", len(w.args)))
 	if back == "" {

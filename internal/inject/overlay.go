@@ -133,7 +133,7 @@ func (o *Options) functions(ctx context.Context, left *[]LeftOut) (all, rolled [
 		if err := errors.Join(f.refuse(), f.refuseVersions()); err != nil {
 			return nil, nil, err
 		}
-		if f.in, err = f.generic(); err != nil {
+		if f.instance, err = f.generic(); err != nil {
 			return nil, nil, err
 		}
 		rolled = []*function{f}
@@ -157,10 +157,10 @@ func (o *Options) functions(ctx context.Context, left *[]LeftOut) (all, rolled [
 
 // choose finds the instantiation of a generic function whose calls are captured.
 func (o *Options) choose(ctx context.Context, f *function) (err error) {
-	if f.in, err = f.generic(); err != nil {
+	if f.instance, err = f.generic(); err != nil {
 		return err
 	}
-	if f.in.declared == "" {
+	if f.instance.declared == "" {
 		return f.refuseArgs()
 	}
 	if o.TypeArgs == nil {
@@ -171,7 +171,7 @@ func (o *Options) choose(ctx context.Context, f *function) (err error) {
 	if err != nil {
 		return f.refusalError(err.Error(), "Name it with its type arguments: ./pkg.Func[int].")
 	}
-	return f.instantiate(&f.in, args)
+	return f.instantiate(&f.instance, args)
 }
 
 // probe returns the probe's import path if the user's build has the module already, else "".

@@ -120,7 +120,7 @@ func patched(f *function, v *Versions) (files []PatchFile, before string, err er
 		base = recv + "_" + base
 	}
 	name := syntax.UnexportedName(strings.ReplaceAll(base, "_", ""))
-	s := &switched{writer: writer{f: f, args: args, results: results, in: f.in.passed()}, v: v,
+	s := &switched{writer: writer{f: f, args: args, results: results, instance: f.instance.passed()}, v: v,
 		sw: name + "Switch", routed: name + "Routed"}
 	// Put the gate at the start of the function. A formatted file stays formatted.
 	body := offset(f.decl.Body.Lbrace) + 1

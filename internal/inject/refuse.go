@@ -114,8 +114,8 @@ func (f *function) seesCaller(call *ast.CallExpr) string {
 // blind lists the parts that a capture of the function will not show, for the report.
 func (f *function) blind() (notes []string) {
 	sig := f.signature()
-	if f.in.concrete != nil {
-		sig = f.in.concrete
+	if f.instance.concrete != nil {
+		sig = f.instance.concrete
 	}
 	for i, v := range sigVars(sig) {
 		name := v.Name()

@@ -32,12 +32,12 @@ type Options struct {
 
 // A function is one that is to be instrumented.
 type function struct {
-	spec string
-	pkg  *packages.Package
-	file *ast.File
-	path string // of the file
-	decl *ast.FuncDecl
-	in   instance // of a generic function
+	spec     string
+	pkg      *packages.Package
+	file     *ast.File
+	path     string // of the file
+	decl     *ast.FuncDecl
+	instance instance // of a generic function
 }
 
 // name returns the site's name: import path, type and function.

@@ -32,7 +32,7 @@ func (w *overlayBuilder) addVersions(f *function, e *edited, v *Versions, n int)
 	if err != nil {
 		return err
 	}
-	s := switched{writer: writer{f: f, n: n, args: args, results: results, in: f.in.passed()}, v: v,
+	s := switched{writer: writer{f: f, n: n, args: args, results: results, instance: f.instance.passed()}, v: v,
 		sw: fmt.Sprintf("beagleSwitch%d", n), routed: fmt.Sprintf("beagleRouted%d", n)}
 	e.enter(f, s.gate())
 	s.declare(&e.tail)
@@ -75,7 +75,7 @@ func (s *switched) call() string {
 	for _, a := range s.args {
 		names = append(names, a.name)
 	}
-	return s.routed + s.in.used + "(" + strings.Join(names, ", ") + ")"
+	return s.routed + s.instance.used + "(" + strings.Join(names, ", ") + ")"
 }
 
 // declare writes the switch, its registration and the routed function.
@@ -102,7 +102,7 @@ func (s *switched) declare(b *strings.Builder) {
 	if results != "" {
 		results = " (" + results + ")"
 	}
-	fmt.Fprintf(b, "func %s%s(%s)%s {\n\tc := %s.%s\n\tdefer c.Leave()\n", s.routed, s.in.declared,
+	fmt.Fprintf(b, "func %s%s(%s)%s {\n\tc := %s.%s\n\tdefer c.Leave()\n", s.routed, s.instance.declared,
 		paramsOf("a", s.args), results, s.sw, enter)
 	if harmless {
 		fmt.Fprintf(b, "\tdefer func() {\n\t\tif c.Saves() {\n\t\t\tif recover() != nil {\n\t\t\t\tc.Forgiven()\n"+
@@ -154,7 +154,7 @@ func (s *switched) set(prefix string, version int) string {
 	}
 	first := s.f.decl.Name.Name
 	if s.f.decl.Recv == nil {
-		first, name = first+s.in.args, name+s.in.args
+		first, name = first+s.instance.args, name+s.instance.args
 	}
 	call = strings.Replace(call, first+"(", name+"(", 1)
 	if len(s.results) == 0 {

@@ -39,8 +39,8 @@ func (p *Place) compile(ctx context.Context, g *Program, texts map[int]string) (
 	if err := p.hookSuites(o); err != nil {
 		return nil, err
 	}
-	g.over = filepath.Join(g.dir, "overlay.json")
-	if err := o.write(g.over); err != nil {
+	g.overlayText = filepath.Join(g.dir, "overlay.json")
+	if err := o.write(g.overlayText); err != nil {
 		return nil, err
 	}
 	return p.link(ctx, g)
@@ -52,7 +52,7 @@ func (p *programs) link(ctx context.Context, g *Program) (map[int]string, error)
 	built := 0
 	for i, s := range p.suites {
 		path := filepath.Join(g.dir, fmt.Sprintf("suite%d-%d.test", i, g.link.Layout))
-		refused, err := p.goTest(ctx, g.over, g.link, s.pkg, path)
+		refused, err := p.goTest(ctx, g.overlayText, g.link, s.pkg, path)
 		if err != nil {
 			return nil, err
 		}

@@ -91,13 +91,13 @@ func hook(text, live string, turns bool) (string, error) {
 
 // A hooker walks through a test file and collects the calls to add.
 type hooker struct {
-	fset     *token.FileSet
-	turns    bool
-	testing  string // name of that package in the file
-	edits    []syntax.Edit
-	around   []*benchmark            // functions around the current node
-	loops    []string                // loops over iterations around it, in the same function
-	parallel map[*ast.FuncLit]string // the b whose b.RunParallel runs a function
+	fset      *token.FileSet
+	turns     bool
+	testing   string // name of that package in the file
+	edits     []syntax.Edit
+	enclosing []*benchmark            // functions around the current node
+	loops     []string                // loops over iterations around it, in the same function
+	parallel  map[*ast.FuncLit]string // the b whose b.RunParallel runs a function
 }
 
 func (h *hooker) insert(at token.Pos, text string) {
@@ -115,7 +115,7 @@ func (h *hooker) walk(n ast.Node, labelled token.Pos) {
 		h.function(n, n.Type, n.Body, h.parallel[n])
 		return
 	case *ast.CallExpr:
-		for _, b := range h.around {
+		for _, b := range h.enclosing {
 			if name, is := b.selected(n.Fun, "RunParallel"); is && len(n.Args) == 1 {
 				if lit, ok := n.Args[0].(*ast.FuncLit); ok {
 					h.parallel[lit] = name
@@ -145,16 +145,16 @@ func (h *hooker) children(n ast.Node) {
 func (h *hooker) function(n ast.Node, t *ast.FuncType, body *ast.BlockStmt, parallel string) {
 	was := h.loops
 	h.loops = nil
-	h.around = append(h.around, newBenchmark(t, body, parallel, h.testing))
+	h.enclosing = append(h.enclosing, newBenchmark(t, body, parallel, h.testing))
 	h.children(n)
-	h.around, h.loops = h.around[:len(h.around)-1], was
+	h.enclosing, h.loops = h.enclosing[:len(h.enclosing)-1], was
 }
 
 // loop hooks a loop over iterations. A loop in a loop over the same iterations, as over a batch of
 // them, is a part of these.
 func (h *hooker) loop(n ast.Node, labelled token.Pos, body *ast.BlockStmt, ends bool, head ...ast.Node) {
 	over := h.iterations(head)
-	if over == "" || h.around[len(h.around)-1].prepares(n) || slices.Contains(h.loops, over) {
+	if over == "" || h.enclosing[len(h.enclosing)-1].prepares(n) || slices.Contains(h.loops, over) {
 		h.children(n)
 		return
 	}
@@ -173,13 +173,13 @@ func (h *hooker) loop(n ast.Node, labelled token.Pos, body *ast.BlockStmt, ends 
 // iterations returns the arguments of beaglelive.Loop for a loop with this head, or "" if it is no
 // loop over iterations. The innermost function whose benchmark the head names decides.
 func (h *hooker) iterations(head []ast.Node) string {
-	for i, b := range slices.Backward(h.around) {
+	for i, b := range slices.Backward(h.enclosing) {
 		over := b.iterations(head)
 		if over == "" {
 			continue
 		}
 		name, _, _ := strings.Cut(over, ",")
-		if slices.ContainsFunc(h.around[i+1:], func(in *benchmark) bool { return in.params[name] }) {
+		if slices.ContainsFunc(h.enclosing[i+1:], func(in *benchmark) bool { return in.params[name] }) {
 			return "" // another thing of this name
 		}
 		return over

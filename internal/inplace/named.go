@@ -40,7 +40,7 @@ func (p *Place) Use(ctx context.Context, original string, chosen []beagle.ScoreB
 			return nil, err
 		}
 	}
-	p.suites, p.own = nil, &Program{}
+	p.suites, p.survey = nil, &Program{}
 	p.read = deps
 	// Build the suites of these packages.
 	for _, home := range homes {
@@ -258,7 +258,7 @@ func (p *Place) useSuite(ctx context.Context, pkg *gotool.Listed, original strin
 			Remedy: "mend them, or leave --bench out",
 		}
 	}
-	p.own.paths = append(p.own.paths, g.paths[0])
+	p.survey.paths = append(p.survey.paths, g.paths[0])
 	return nil
 }
 
@@ -277,10 +277,10 @@ func (p *Place) useTimed(ctx context.Context, w *Named, hs homes, weight float64
 		return &beagle.UsageError{What: fmt.Sprintf("--bench %s %s", w.Name, why), Remedy: remedy}
 	}
 	// Run the benchmark once. It may need the walls of a test.
-	whole, err := p.calling(ctx, i, w.Name)
+	whole, err := p.runCounting(ctx, i, w.Name)
 	if err == nil && len(whole.leaves) == 0 && p.profile == sandbox.Run {
 		p.profile = sandbox.Test // it may need a process or a loopback network
-		whole, err = p.calling(ctx, i, w.Name)
+		whole, err = p.runCounting(ctx, i, w.Name)
 	}
 	if err != nil {
 		return err
@@ -291,7 +291,7 @@ func (p *Place) useTimed(ctx context.Context, w *Named, hs homes, weight float64
 	// Keep the leaves that call the target from one goroutine.
 	var leaves []timedBenchmark
 	for _, leaf := range whole.leaves {
-		r, err := p.calling(ctx, i, leaf)
+		r, err := p.runCounting(ctx, i, leaf)
 		if err != nil {
 			return err
 		}
@@ -313,7 +313,7 @@ func (p *Place) useTimed(ctx context.Context, w *Named, hs homes, weight float64
 	c := &clock{Place: p, cpu: cpu}
 	for k := range leaves {
 		leaves[k].weight = weight / float64(len(leaves))
-		probe, err := c.probe(ctx, p.own, leaves[k])
+		probe, err := c.probe(ctx, p.survey, leaves[k])
 		if err != nil {
 			return err
 		}
@@ -327,9 +327,9 @@ func (p *Place) useTimed(ctx context.Context, w *Named, hs homes, weight float64
 	return nil
 }
 
-// calling runs a benchmark with the original, and counts the calls.
-func (p *Place) calling(ctx context.Context, suite int, name string) (*ran, error) {
-	return p.run(ctx, p.own, job{suite: suite, bench: exactly(name), time: namedTime, threads: 1, wall: namedWall,
+// runCounting runs a benchmark with the original, and counts the calls.
+func (p *Place) runCounting(ctx context.Context, suite int, name string) (*ran, error) {
+	return p.run(ctx, p.survey, job{suite: suite, bench: exactly(name), time: namedTime, threads: 1, wall: namedWall,
 		plan: live.Plan{Mode: live.Count}})
 }
 

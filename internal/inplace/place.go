@@ -29,9 +29,9 @@ type Place struct {
 	// soon as that is known and before it tries the tests.
 	Timing bool
 
-	shell *dispatcher
-	base  overlay  // the common part of all programs
-	own   *Program // the original and its copy, from the survey
+	shell  *dispatcher
+	base   overlay  // the common part of all programs
+	survey *Program // the original and its copy, from the survey
 
 	tape     bool     // recorders may be built
 	faults   bool     // calls are made again in which a callback or an interface fails
@@ -148,12 +148,12 @@ type Link struct {
 
 // A Program are the test binaries with some versions in them, one for each suite.
 type Program struct {
-	Failed map[int]string // why a version is not in it
-	dir    string
-	over   string // the overlay's description
-	link   Link
-	paths  []string // by suite; "" for one that does not build
-	why    []string // why not
+	Failed      map[int]string // why a version is not in it
+	dir         string
+	overlayText string // the overlay's description
+	link        Link
+	paths       []string // by suite; "" for one that does not build
+	why         []string // why not
 
 	overs    []string   // of a group: the overlay's description, by version
 	versions [][]string // of a group: the binary, by suite and version

@@ -27,7 +27,7 @@ const (
 // run, and how closely versions can be compared. It returns a [beagle.UsageError] when none calls
 // it: without a call there is no evidence.
 func (p *Place) Survey(ctx context.Context, original string) (*beagle.InPlace, error) {
-	p.evidence, p.suites, p.own = beagle.InPlace{Outside: p.u.Outside, Group: p.u.Scope.Group()}, nil, &Program{}
+	p.evidence, p.suites, p.survey = beagle.InPlace{Outside: p.u.Outside, Group: p.u.Scope.Group()}, nil, &Program{}
 	p.brief, p.faults, p.trouble = false, false, nil
 	if err := p.findSuites(ctx, original); err != nil {
 		return nil, err
@@ -36,17 +36,17 @@ func (p *Place) Survey(ctx context.Context, original string) (*beagle.InPlace, e
 		return nil, p.Untimed(p.noBenchmark())
 	}
 	for i := range p.suites {
-		if err := p.steady(ctx, p.own, i); err != nil {
+		if err := p.steady(ctx, p.survey, i); err != nil {
 			return nil, err
 		}
 	}
-	if err := p.reach(ctx, p.own); err != nil {
+	if err := p.reach(ctx, p.survey); err != nil {
 		return nil, err
 	}
 	if len(p.evidence.Tests)+len(p.evidence.Benchmarks) == 0 {
 		return nil, p.uncalled("the tests that call it differ from run to run: " + list(p.evidence.Flaky))
 	}
-	return &p.evidence, p.noticed(ctx, p.own)
+	return &p.evidence, p.noticed(ctx, p.survey)
 }
 
 // noticed refuses tests that end as with the original when the target does nothing and returns zero
@@ -212,9 +212,9 @@ func (p *Place) try(ctx context.Context, pkg *gotool.Listed, original string) er
 		return nil
 	}
 	kept = append(kept, s)
-	p.own.paths = append(p.own.paths, g.paths[0])
+	p.survey.paths = append(p.survey.paths, g.paths[0])
 	if g.versions != nil {
-		p.own.versions = append(p.own.versions, g.versions[0])
+		p.survey.versions = append(p.survey.versions, g.versions[0])
 	}
 	return nil
 }

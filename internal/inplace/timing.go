@@ -457,14 +457,14 @@ func (p *Place) Profile(ctx context.Context, path string, cpu int) (bool, error)
 	if cpu >= 0 {
 		j.cpu = []int{cpu}
 	}
-	r, err := p.run(ctx, p.own, j)
+	r, err := p.run(ctx, p.survey, j)
 	return err == nil && r.OK(), err
 }
 
 // Choose finds the benchmarks in which versions can take turns, and adds them to the evidence.
 func (p *Place) Choose(ctx context.Context, cpu int) error {
 	c := &clock{Place: p, cpu: cpu}
-	if err := c.choose(ctx, p.own); err != nil {
+	if err := c.choose(ctx, p.survey); err != nil {
 		return err
 	}
 	e := &p.evidence

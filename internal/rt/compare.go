@@ -37,7 +37,7 @@ type checkCounts struct {
 	took     time.Duration // by the original, last
 	unstable int           // inputs on which the original differs from itself
 	opaque   int           // inputs whose outcome cannot be compared
-	outside  int           // inputs that the contract excludes
+	excluded int           // inputs that the contract excludes
 }
 
 func newChecker[A, R any](g *guard[A, R], v int, panics string) *checker[A, R] {
@@ -100,7 +100,7 @@ func (c *checker[A, R]) copyTo(dst, src *A) {
 func (c *checker[A, R]) compare(id int, src *A) *Diff {
 	// Inputs outside of the contract are counted, and not run at all.
 	if !c.h.keeps(src) {
-		c.outside++
+		c.excluded++
 		c.took = 0
 		return nil
 	}

@@ -13,16 +13,16 @@ import (
 const maxAlloc = 64 << 20
 
 type decoder struct {
-	b       []byte
-	i       int
-	err     error
-	path    string
-	types   map[string]reflect.Type
-	defs    []def
-	objects map[uint64]object
-	later   []func(d *decoder) // references to values that follow, then their holders
-	depth   int
-	alloc   uintptr
+	b        []byte
+	i        int
+	err      error
+	path     string
+	types    map[string]reflect.Type
+	defs     []def
+	objects  map[uint64]object
+	deferred []func(d *decoder) // references to values that follow, then their holders
+	depth    int
+	alloc    uintptr
 }
 
 // Decode reads a record into a, which must be zero. types gives the dynamic
@@ -49,8 +49,8 @@ func decodePart(b []byte, types map[string]reflect.Type, p variable) error {
 	}
 	p.c.dec(&d, p.p)
 	// A resolved value may need another later, so the list can grow.
-	for i := 0; i < len(d.later) && d.err == nil; i++ {
-		d.later[i](&d)
+	for i := 0; i < len(d.deferred) && d.err == nil; i++ {
+		d.deferred[i](&d)
 	}
 	if d.err == nil && d.i < len(b) {
 		d.fail("%d bytes follow the record", len(b)-d.i)

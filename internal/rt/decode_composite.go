@@ -245,12 +245,12 @@ func (d *decoder) dynamic(c *coder, p unsafe.Pointer) {
 	// The value is read into a box, and the interface set from it. If the value waits for memory
 	// that comes later, so does the interface.
 	box := elem.alloc(1)
-	before := len(d.later)
+	before := len(d.deferred)
 	elem.dec(d, box)
 	d.depth--
 	set := func(*decoder) { c.value(p).Set(elem.value(box)) }
-	if len(d.later) > before { // the box is not complete yet
-		d.later = append(d.later, set)
+	if len(d.deferred) > before { // the box is not complete yet
+		d.deferred = append(d.deferred, set)
 	} else if d.err == nil {
 		set(d)
 	}

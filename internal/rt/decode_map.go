@@ -59,7 +59,7 @@ func (d *decoder) entry(c *coder, m reflect.Value) {
 		return
 	}
 	k, v := c.key.alloc(1), c.elem.alloc(1)
-	before := len(d.later)
+	before := len(d.deferred)
 	c.key.dec(d, k)
 	c.elem.dec(d, v)
 	if d.err != nil {
@@ -72,8 +72,8 @@ func (d *decoder) entry(c *coder, m reflect.Value) {
 		return
 	}
 	set := func(*decoder) { m.SetMapIndex(c.key.value(k), c.elem.value(v)) }
-	if len(d.later) > before {
-		d.later = append(d.later, set)
+	if len(d.deferred) > before {
+		d.deferred = append(d.deferred, set)
 	} else {
 		set(d)
 	}

@@ -95,7 +95,7 @@ func (d *decoder) whenDefined(id uint64, f func(d *decoder)) {
 		f(d)
 		return
 	}
-	d.later = append(d.later, func(d *decoder) {
+	d.deferred = append(d.deferred, func(d *decoder) {
 		if _, ok := d.objects[id]; !ok {
 			d.fail("shared memory %d is not described", id)
 			return

@@ -145,7 +145,7 @@ func (x *exhauster) reply() *ExhaustReply {
 	if x.capLen != math.MaxInt {
 		x.out.CapLen = x.capLen
 	}
-	x.out.Unstable, x.out.Opaque, x.out.Outside = x.check.unstable, x.check.opaque, x.check.outside
+	x.out.Unstable, x.out.Opaque, x.out.Outside = x.check.unstable, x.check.opaque, x.check.excluded
 	x.out.Millis = float64(time.Since(x.start).Microseconds()) / 1000
 	return &x.out
 }
@@ -235,7 +235,7 @@ func (x *exhauster) runPhase(i int) {
 		if x.before != nil {
 			x.before()
 		}
-		outside := x.check.outside
+		outside := x.check.excluded
 		d := x.stand.compare(x.id())
 		if x.after != nil {
 			x.after()
@@ -245,7 +245,7 @@ func (x *exhauster) runPhase(i int) {
 			x.out.Diff = x.stand.smaller(d)
 			return false
 		}
-		if x.check.outside > outside {
+		if x.check.excluded > outside {
 			return true
 		}
 		x.out.Cases++

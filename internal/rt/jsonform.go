@@ -126,7 +126,7 @@ func (r *jsonReader) pairs(list []any, s *Shape) (Value, error) {
 		if i%2 == 1 {
 			part = s.Elem
 		}
-		e, err := r.in(fmt.Sprintf("[%d]", i), x, part)
+		e, err := r.readPart(fmt.Sprintf("[%d]", i), x, part)
 		if err != nil {
 			return v, err
 		}

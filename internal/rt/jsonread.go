@@ -38,7 +38,7 @@ func ParseJSON(b []byte, s *Shape, types func(string) *Shape) (Value, error) {
 	}
 	v, err := r.value(tree, s)
 	if err != nil {
-		return Value{}, &JSONError{r.where(), err}
+		return Value{}, &JSONError{r.location(), err}
 	}
 	return v, nil
 }
@@ -48,10 +48,10 @@ type jsonReader struct {
 	path  []string
 }
 
-func (r *jsonReader) where() string { return strings.Join(r.path, "") }
+func (r *jsonReader) location() string { return strings.Join(r.path, "") }
 
-// in reads a part; its path stays in place when it fails.
-func (r *jsonReader) in(step string, tree any, s *Shape) (Value, error) {
+// readPart reads a part; its path stays in place when it fails.
+func (r *jsonReader) readPart(step string, tree any, s *Shape) (Value, error) {
 	r.path = append(r.path, step)
 	v, err := r.value(tree, s)
 	if err == nil {
@@ -223,7 +223,7 @@ func (r *jsonReader) structure(tree any, s *Shape) (Value, error) {
 				continue
 			}
 			var err error
-			if v.Elems[i], err = r.in("."+f.Name, x, f.Shape); err != nil {
+			if v.Elems[i], err = r.readPart("."+f.Name, x, f.Shape); err != nil {
 				return v, err
 			}
 		}
@@ -237,7 +237,7 @@ func (r *jsonReader) structure(tree any, s *Shape) (Value, error) {
 		}
 		for i, f := range s.Fields {
 			var err error
-			if v.Elems[i], err = r.in("."+f.Name, t[i], f.Shape); err != nil {
+			if v.Elems[i], err = r.readPart("."+f.Name, t[i], f.Shape); err != nil {
 				return v, err
 			}
 		}
@@ -313,7 +313,7 @@ func (r *jsonReader) elems(list []any, s *Shape) ([]Value, error) {
 	out := make([]Value, len(list))
 	for i, x := range list {
 		var err error
-		if out[i], err = r.in(fmt.Sprintf("[%d]", i), x, s); err != nil {
+		if out[i], err = r.readPart(fmt.Sprintf("[%d]", i), x, s); err != nil {
 			return nil, err
 		}
 	}
@@ -337,11 +337,11 @@ func (r *jsonReader) mapping(tree any, s *Shape) (Value, error) {
 	sortTexts(keys)
 	v := Value{Kind: KindMap}
 	for _, k := range keys {
-		key, err := r.in(fmt.Sprintf("[%q]", k), mapKey(k, s.Key), s.Key)
+		key, err := r.readPart(fmt.Sprintf("[%q]", k), mapKey(k, s.Key), s.Key)
 		if err != nil {
 			return v, err
 		}
-		x, err := r.in(fmt.Sprintf("[%q]", k), m[k], s.Elem)
+		x, err := r.readPart(fmt.Sprintf("[%q]", k), m[k], s.Elem)
 		if err != nil {
 			return v, err
 		}

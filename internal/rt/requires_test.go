@@ -98,8 +98,8 @@ func TestRequires(t *testing.T) {
 			t.Errorf("%q: %+v, want a difference: %v", text, d, differs)
 		}
 	}
-	if c.outside != 3 {
-		t.Errorf("%d inputs are outside, want 3", c.outside)
+	if c.excluded != 3 {
+		t.Errorf("%d inputs are outside, want 3", c.excluded)
 	}
 	if err := h.agree(&Terms{Requires: []int{1}}); err == nil || !strings.Contains(err.Error(), "predicate 1 of 1") {
 		t.Errorf("a predicate that is not there: %v", err)

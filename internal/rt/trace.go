@@ -109,7 +109,7 @@ func (s *traceSite) took(side int) {
 	}
 }
 
-func (s *traceSite) met(mask *uint64, bit int) {
+func (s *traceSite) markMet(mask *uint64, bit int) {
 	if b := uint64(1) << (bit & 63); *mask&b == 0 {
 		*mask |= b
 		trace.fresh++
@@ -197,20 +197,20 @@ func comparedInts(id uint32, x, y uint64, c bool) {
 		return
 	}
 	s.took(sideOf(c))
-	s.nearBy(x, y)
+	s.noteDistance(x, y)
 	if trace.logging && x != y {
 		s.pair(id, pairInt, x, y)
 	}
 }
 
-func (s *traceSite) nearBy(x, y uint64) {
+func (s *traceSite) noteDistance(x, y uint64) {
 	d := x - y
 	if int64(d) < 0 {
 		d = -d
 	}
-	s.met(&s.near, distanceClass(d))
+	s.markMet(&s.near, distanceClass(d))
 	if n := bits.OnesCount64(x ^ y); n <= maxOther {
-		s.met(&s.alike, n)
+		s.markMet(&s.alike, n)
 	}
 }
 
@@ -243,7 +243,7 @@ func TraceFloat[T ~float32 | ~float64](id uint32, op int, x, y T) bool {
 	if s := siteOf(id); s != nil {
 		s.took(sideOf(c))
 		a, b := math.Float64bits(float64(x)), math.Float64bits(float64(y))
-		s.met(&s.near, bits.Len64(a^b))
+		s.markMet(&s.near, bits.Len64(a^b))
 		if trace.logging && a != b {
 			s.pair(id, pairFloat, a, b)
 		}
@@ -266,8 +266,8 @@ func comparedTexts[T ~string | ~[]byte](s *traceSite, id uint32, x, y T) {
 	for n < len(x) && n < len(y) && n < 62 && x[n] == y[n] {
 		n++
 	}
-	s.met(&s.alike, n)
-	s.met(&s.near, distanceClass(uint64(max(len(x)-len(y), len(y)-len(x)))))
+	s.markMet(&s.alike, n)
+	s.markMet(&s.near, distanceClass(uint64(max(len(x)-len(y), len(y)-len(x)))))
 	if !trace.logging || n == len(x) && n == len(y) {
 		return
 	}
@@ -300,9 +300,9 @@ func TraceIndex[T integer](id uint32, n int, i T) T {
 		k := uint64(i)
 		s.count[0]++
 		if n > 0 && n <= 256 {
-			s.met(&s.places[k>>6&3], int(k&63))
+			s.markMet(&s.places[k>>6&3], int(k&63))
 		} else {
-			s.met(&s.near, bits.Len64(k))
+			s.markMet(&s.near, bits.Len64(k))
 			if n > 0 {
 				s.nearEnd(id, k, uint64(n))
 			}
@@ -312,7 +312,7 @@ func TraceIndex[T integer](id uint32, n int, i T) T {
 }
 
 func (s *traceSite) nearEnd(id uint32, k, n uint64) {
-	s.met(&s.alike, bits.Len64(n-1-k))
+	s.markMet(&s.alike, bits.Len64(n-1-k))
 	if trace.logging && k != n-1 {
 		s.pair(id, pairInt, k, n-1)
 	}

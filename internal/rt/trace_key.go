@@ -9,9 +9,9 @@ const maxTracedKeys = maxSitePairs
 // TraceKeyText traces a look-up of key k in a map. If the map has no such key, it logs some that
 // it has, for the search to try.
 func TraceKeyText[M ~map[K]V, K ~string, V any](id uint32, m M, k K) K {
-	s, missing := asked(id, m, k)
+	s, missing := traceLookup(id, m, k)
 	if missing {
-		s.met(&s.near, bits.Len(uint(len(k))))
+		s.markMet(&s.near, bits.Len(uint(len(k))))
 	}
 	if missing && s.logs() {
 		for _, key := range pickedKeys(m, func(key K) uint64 { return mixedText(string(key), trace.run) }) {
@@ -23,7 +23,7 @@ func TraceKeyText[M ~map[K]V, K ~string, V any](id uint32, m M, k K) K {
 
 // TraceKeyInt does what TraceKeyText does for integers.
 func TraceKeyInt[M ~map[K]V, K integer, V any](id uint32, m M, k K) K {
-	if s, missing := asked(id, m, k); missing && s.logs() {
+	if s, missing := traceLookup(id, m, k); missing && s.logs() {
 		for _, key := range pickedKeys(m, func(key K) uint64 { return mixed(uint64(key), trace.run) }) {
 			s.pair(id, pairInt, uint64(k), uint64(key))
 		}
@@ -31,14 +31,14 @@ func TraceKeyInt[M ~map[K]V, K integer, V any](id uint32, m M, k K) K {
 	return k
 }
 
-// asked counts a question and reports whether the map has no such key.
-func asked[M ~map[K]V, K comparable, V any](id uint32, m M, k K) (s *traceSite, missing bool) {
+// traceLookup counts a question and reports whether the map has no such key.
+func traceLookup[M ~map[K]V, K comparable, V any](id uint32, m M, k K) (s *traceSite, missing bool) {
 	if s = siteOf(id); s == nil {
 		return nil, false
 	}
 	if _, ok := m[k]; ok {
 		s.count[0]++
-		s.met(&s.alike, 63)
+		s.markMet(&s.alike, 63)
 		return s, false
 	}
 	s.count[1]++

@@ -23,11 +23,11 @@ import (
 // package that use its fields, or functions that the user named together. A version may change the
 // unexported fields of its types.
 type group struct {
-	names []string          // as the user gave them
-	roots []*piece          // the functions and types, in order of their places
-	types map[string]*piece // of these, the types, by name
-	held  map[string]bool   // keys of what must be declared again as it is: others see it
-	kept  []ast.Node        // declarations of the rest that use the scope, with their bodies
+	names     []string          // as the user gave them
+	roots     []*piece          // the functions and types, in order of their places
+	types     map[string]*piece // of these, the types, by name
+	held      map[string]bool   // keys of what must be declared again as it is: others see it
+	keptDecls []ast.Node        // declarations of the rest that use the scope, with their bodies
 
 	joining sync.Once // of between
 	between map[*piece]bool

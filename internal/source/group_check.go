@@ -20,7 +20,7 @@ func (r *Reader) checkRest(f *File, err types.Error) *Problem {
 	if r.scope.group == nil || err.Soft {
 		return nil
 	}
-	for _, d := range r.scope.group.kept {
+	for _, d := range r.scope.group.keptDecls {
 		if d.Pos() <= err.Pos && err.Pos <= d.End() {
 			at := r.pkg.fset.Position(err.Pos)
 			return &Problem{"scope", fmt.Sprintf("the rest of the package no longer compiles: %s:%d: %s",

@@ -59,8 +59,8 @@ type privateCopy struct {
 
 // A copyUse is an identifier that names a copy.
 type copyUse struct {
-	of, in *privateCopy  // in is the copy that holds the identifier, or nil
-	back   []syntax.Edit // names the original instead; empty if that is impossible
+	copied, holder *privateCopy  // holder is the copy that holds the identifier, or nil
+	back           []syntax.Edit // names the original instead; empty if that is impossible
 }
 
 // findFuncs lists the copies of functions.
@@ -91,7 +91,7 @@ func (n *narrower) findUses() {
 				}
 			case *ast.Ident:
 				if c := n.found[n.file.Info.Uses[node]]; c != nil {
-					n.uses = append(n.uses, copyUse{of: c, in: in, back: n.restoreName(node, calls[node], c)})
+					n.uses = append(n.uses, copyUse{copied: c, holder: in, back: n.restoreName(node, calls[node], c)})
 				}
 			}
 			return true
@@ -120,15 +120,15 @@ func (n *narrower) settle() {
 	// A use that cannot be put back keeps the copy.
 	for _, use := range n.uses {
 		if len(use.back) == 0 {
-			use.of.same = false
+			use.copied.same = false
 		}
 	}
 	// And a copy that uses a changed one is changed as well, however long the chain.
 	for changed := true; changed; {
 		changed = false
 		for _, use := range n.uses {
-			if use.in != nil && use.in.same && !use.of.same {
-				use.in.same, changed = false, true
+			if use.holder != nil && use.holder.same && !use.copied.same {
+				use.holder.same, changed = false, true
 			}
 		}
 	}
@@ -156,7 +156,7 @@ func (n *narrower) edits() []syntax.Edit {
 	}
 	// Uses of a dropped copy go back to the original, except in copies that are dropped themselves.
 	for _, use := range n.uses {
-		if use.of.same && (use.in == nil || !use.in.same) {
+		if use.copied.same && (use.holder == nil || !use.holder.same) {
 			edits = append(edits, use.back...)
 		}
 	}
@@ -191,7 +191,7 @@ func (n *narrower) restored(c *privateCopy, fn *ast.FuncDecl) string {
 	from := n.tok.Offset(fn.Pos())
 	var edits []syntax.Edit
 	for _, use := range n.uses {
-		if use.in != c {
+		if use.holder != c {
 			continue
 		}
 		for _, e := range use.back {

@@ -225,7 +225,7 @@ func (m *matching) replacement(was *piece, now []*piece, names *fileImports) str
 			text = doc + text
 		case i == 0 && m.writer.scope.documented(was): // what an API promises is not a version's to change
 			text = doc + missingDirectives(doc, m.writer.conditions.statedIn(was, p.doc())) +
-				r(p.file.offset(p.bare()), p.end)
+				r(p.file.offset(p.startAfterDoc()), p.end)
 		}
 		parts = append(parts, text)
 	}

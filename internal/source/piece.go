@@ -107,11 +107,11 @@ func (p *piece) line(r render) string {
 
 // doc returns the piece's doc comment with the line break after it, or "".
 func (p *piece) doc() string {
-	return p.file.text[p.start:p.file.offset(p.bare())]
+	return p.file.text[p.start:p.file.offset(p.startAfterDoc())]
 }
 
-// bare returns the start of the piece after its doc comment.
-func (p *piece) bare() token.Pos {
+// startAfterDoc returns the start of the piece after its doc comment.
+func (p *piece) startAfterDoc() token.Pos {
 	if p.spec != nil {
 		return p.spec.Pos()
 	}

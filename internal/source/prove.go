@@ -38,7 +38,7 @@ var (
 
 func exactly(n int64) span { return span{n, n} }
 
-func (a span) and(b span) span { return span{max(a.lo, b.lo), min(a.hi, b.hi)} }
+func (a span) intersect(b span) span { return span{max(a.lo, b.lo), min(a.hi, b.hi)} }
 
 // holds reports whether a condition, in the target's words, is true.
 func (v *prover) holds(e ast.Expr) bool {
@@ -161,14 +161,14 @@ func (v *prover) boundAtCall(e ast.Expr) span {
 	switch x := e.(type) {
 	case *ast.Ident:
 		if def := v.definition(x); def != nil {
-			out = out.and(v.boundAtCall(def))
+			out = out.intersect(v.boundAtCall(def))
 		}
 	case *ast.CallExpr:
-		out = out.and(v.callSpan(x))
+		out = out.intersect(v.callSpan(x))
 	case *ast.BinaryExpr:
-		out = out.and(v.computed(x))
+		out = out.intersect(v.computed(x))
 	}
-	return out.and(v.bounded(v.callerText(e)))
+	return out.intersect(v.bounded(v.callerText(e)))
 }
 
 // callSpan bounds conversions and the lengths of things.
@@ -298,18 +298,18 @@ func (v *prover) length(e ast.Expr) span {
 			return exactly(0)
 		}
 		if def := v.definition(x); def != nil {
-			out = out.and(v.length(def))
+			out = out.intersect(v.length(def))
 		}
 	case *ast.CompositeLit:
 		if syntax.Is[*types.Slice](v.info.TypeOf(x)) && !keyed(x) {
 			return exactly(int64(len(x.Elts)))
 		}
 	case *ast.CallExpr:
-		out = out.and(v.madeLength(x))
+		out = out.intersect(v.madeLength(x))
 	case *ast.SliceExpr:
-		out = out.and(v.sliced(x))
+		out = out.intersect(v.sliced(x))
 	}
-	return out.and(v.bounded("len(" + v.callerText(e) + ")"))
+	return out.intersect(v.bounded("len(" + v.callerText(e) + ")"))
 }
 
 func keyed(x *ast.CompositeLit) bool {
@@ -325,7 +325,7 @@ func (v *prover) madeLength(x *ast.CallExpr) span {
 	// make says the length itself.
 	if id, ok := x.Fun.(*ast.Ident); ok && len(x.Args) > 1 {
 		if b, ok := v.info.Uses[id].(*types.Builtin); ok && b.Name() == "make" {
-			return v.boundAtCall(x.Args[1]).and(lengthSpan)
+			return v.boundAtCall(x.Args[1]).intersect(lengthSpan)
 		}
 	}
 	// A conversion between bytes and text keeps the length.
@@ -356,10 +356,10 @@ func (v *prover) sliced(x *ast.SliceExpr) span {
 		}
 	}
 	if x.Low != nil {
-		low = v.boundAtCall(x.Low).and(lengthSpan)
+		low = v.boundAtCall(x.Low).intersect(lengthSpan)
 	}
 	if x.High != nil {
-		high = v.boundAtCall(x.High).and(lengthSpan)
+		high = v.boundAtCall(x.High).intersect(lengthSpan)
 	}
 	// The least and the greatest difference that the ends allow.
 	out := span{0, max(high.hi-low.lo, 0)}

@@ -16,7 +16,7 @@ import (
 type purity struct {
 	pkg  *Package
 	info *types.Info
-	own  *ast.FuncDecl // whose body it is; nil for the expression
+	decl *ast.FuncDecl // whose body it is; nil for the expression
 	seen map[*types.Func]bool
 	at   token.Pos
 	why  string
@@ -78,7 +78,7 @@ func (p *purity) assigned(e ast.Expr) {
 		switch x := ast.Unparen(e).(type) {
 		case *ast.Ident:
 			obj := objectOf(p.info, x)
-			if x.Name != "_" && (obj == nil || p.own == nil || obj.Pos() < p.own.Pos() || obj.Pos() > p.own.End()) {
+			if x.Name != "_" && (obj == nil || p.decl == nil || obj.Pos() < p.decl.Pos() || obj.Pos() > p.decl.End()) {
 				p.refuse(x.Pos(), "it writes to %s", x.Name)
 			}
 			return
@@ -198,7 +198,7 @@ func (p *purity) function(id *ast.Ident, fn *types.Func) {
 		p.refuse(id.Pos(), "%s has no body to look into", fn.Name())
 		return
 	}
-	inner := &purity{pkg: p.pkg, info: p.pkg.info, own: decl, seen: p.seen}
+	inner := &purity{pkg: p.pkg, info: p.pkg.info, decl: decl, seen: p.seen}
 	ast.Inspect(decl.Body, inner.visit)
 	if inner.why != "" {
 		at := p.pkg.fset.Position(inner.at)

@@ -143,7 +143,7 @@ func (sc *Scope) keepUsers() {
 		for q := range sc.pkg.graph.uses[p].pieces {
 			// A method uses its receiver's type by its head alone.
 			if in[q] || sc.group.types[q.recv] != nil {
-				sc.group.kept = append(sc.group.kept, p.decl)
+				sc.group.keptDecls = append(sc.group.keptDecls, p.decl)
 				break
 			}
 		}
@@ -159,7 +159,7 @@ func (sc *Scope) withUsers(drop map[ast.Node]bool) []*ast.File {
 		g.Decls, g.Comments = nil, nil
 		// A declaration that uses the group keeps its body, and all others are reduced.
 		for _, d := range f.ast.Decls {
-			whole := slices.Contains(sc.group.kept, ast.Node(d)) && !drop[d]
+			whole := slices.Contains(sc.group.keptDecls, ast.Node(d)) && !drop[d]
 			if gen, ok := d.(*ast.GenDecl); ok {
 				whole = whole && !slices.ContainsFunc(gen.Specs, func(s ast.Spec) bool { return drop[s] })
 			}

@@ -325,7 +325,7 @@ func (v *prover) bounded(text string) span {
 		case token.GEQ:
 			out.lo = max(out.lo, other.lo)
 		case token.EQL:
-			out = out.and(other)
+			out = out.intersect(other)
 		}
 	}
 	return out

@@ -10,8 +10,8 @@ import (
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
-// A Whole is the target's package with one version of the target, all bodies included.
-type Whole struct {
+// A WholePackage is the target's package with one version of the target, all bodies included.
+type WholePackage struct {
 	Fset      *token.FileSet
 	Files     []*ast.File // the version first
 	Types     *types.Package
@@ -23,7 +23,7 @@ type Whole struct {
 // Whole type-checks a version together with the bodies of the rest, for callers that follow
 // calls. [Reader.Parse], which leaves the bodies out, is the cheaper way to check that a text is a
 // version.
-func (r *Reader) Whole(src string) (*Whole, *Problem) {
+func (r *Reader) Whole(src string) (*WholePackage, *Problem) {
 	fset := token.NewFileSet()
 	for _, f := range r.pkg.files {
 		fset.AddExistingFiles(f.tok)
@@ -33,7 +33,7 @@ func (r *Reader) Whole(src string) (*Whole, *Problem) {
 		return nil, parseProblem(err)
 	}
 	// The candidate takes the place of the declarations that it replaces.
-	w := &Whole{Fset: fset, Info: newInfo(nil), Candidate: file}
+	w := &WholePackage{Fset: fset, Info: newInfo(nil), Candidate: file}
 	w.Files = append([]*ast.File{file}, r.scope.withoutScope()...)
 	var first *Problem
 	conf := r.pkg.config(func(err error) {

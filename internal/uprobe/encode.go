@@ -46,7 +46,7 @@ type part struct {
 	seen []bool
 }
 
-func (p part) at(off, size int) part {
+func (p part) slice(off, size int) part {
 	if off < 0 || size < 0 || off+size > len(p.b) {
 		return part{b: make([]byte, max(size, 0))} // DWARF that contradicts itself
 	}
@@ -267,6 +267,6 @@ func (e *encoder) structure(t *Type, p part) {
 		e.bytes(header)
 	}
 	for _, f := range fields {
-		e.field(f.Name, f.Type, p.at(f.Off, f.Type.Size))
+		e.field(f.Name, f.Type, p.slice(f.Off, f.Type.Size))
 	}
 }

@@ -62,7 +62,7 @@ func (e *encoder) slice(t *Type, p part) {
 	e.uint(spare)
 	e.encodeReferenced(func() {
 		for i := range int(want) {
-			e.value(t.Elem, part{b: got}.at(i*t.Elem.Size, t.Elem.Size))
+			e.value(t.Elem, part{b: got}.slice(i*t.Elem.Size, t.Elem.Size))
 		}
 	})
 }
@@ -100,7 +100,7 @@ func (e *encoder) array(t *Type, p part) {
 	e.byte(wire.TagArray)
 	e.uint(uint64(n))
 	for i := range n {
-		e.value(t.Elem, p.at(i*t.Elem.Size, t.Elem.Size))
+		e.value(t.Elem, p.slice(i*t.Elem.Size, t.Elem.Size))
 	}
 }
 

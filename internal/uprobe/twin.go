@@ -42,7 +42,8 @@ func sameCode(a, b *elf.File) error {
 			return fmt.Errorf("%s stands in the place of %s", g.Name, f.Name)
 		case f.Entry != g.Entry || f.End != g.End:
 			return fmt.Errorf("%s is at another address, or of another length", f.Name)
-		case f.Name != buildID && !sameInstructions(codeA.of(f.Entry, f.End), codeB.of(g.Entry, g.End), f.Entry, codeA):
+		case f.Name != buildID && !sameInstructions(codeA.codeBetween(f.Entry, f.End),
+			codeB.codeBetween(g.Entry, g.End), f.Entry, codeA):
 			return fmt.Errorf("the machine code of %s differs", f.Name)
 		}
 	}
@@ -67,8 +68,8 @@ func textOf(f *elf.File) (text, error) {
 	return text{code, s.Addr}, err
 }
 
-// of returns the code between two addresses, as far as there is any.
-func (t text) of(low, high uint64) []byte {
+// codeBetween returns the code between two addresses, as far as there is any.
+func (t text) codeBetween(low, high uint64) []byte {
 	end := t.low + uint64(len(t.code))
 	low, high = min(max(low, t.low), end), min(max(high, t.low), end)
 	return t.code[low-t.low : max(low, high)-t.low]

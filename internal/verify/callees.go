@@ -16,7 +16,7 @@ import (
 // callees' state by the same calls as in the original, and by no others.
 type allowance struct {
 	anywhere map[string]bool // keys of writes to memory, and of locks, which excuse every function
-	in       map[string]*callee
+	callees  map[string]*callee
 }
 
 // A callee is a function of the original with copies, under the name of its copy.
@@ -30,7 +30,7 @@ type callee struct {
 // calleesDo reads the original with copies of its callees: with all at once, and with each alone,
 // since a copy may call the original of another copy.
 func (e *Env) calleesDo() *allowance {
-	c := &allowance{anywhere: map[string]bool{}, in: map[string]*callee{}}
+	c := &allowance{anywhere: map[string]bool{}, callees: map[string]*callee{}}
 	// Read the original with copies of all its callees, and let callers do the same as their
 	// callees.
 	wide, copies := e.Unit.Copies.WidenWhole(e.Unit.Target.Source)
@@ -49,9 +49,9 @@ func (e *Env) calleesDo() *allowance {
 	// A function is stateful if it calls a stateful one, directly or through others.
 	for changed := true; changed; {
 		changed = false
-		for _, f := range c.in {
+		for _, f := range c.callees {
 			for to := range f.calls {
-				if !f.stateful && c.in[to] != nil && c.in[to].stateful {
+				if !f.stateful && c.callees[to] != nil && c.callees[to].stateful {
 					f.stateful, changed = true, true
 				}
 			}
@@ -85,12 +85,12 @@ func (e *Env) soloOriginals(wide string, copies []string) []string {
 func (c *allowance) hoist() {
 	for changed := true; changed; {
 		changed = false
-		for _, f := range c.in {
+		for _, f := range c.callees {
 			for to := range f.calls {
-				if c.in[to] == nil {
+				if c.callees[to] == nil {
 					continue
 				}
-				for key := range c.in[to].keys {
+				for key := range c.callees[to].keys {
 					if stateless(key) && key != digestKey && key != sumKey && !f.keys[key] {
 						f.keys[key], changed = true, true
 					}
@@ -111,11 +111,11 @@ func (e *Env) find(src string, all *allowance) {
 	decls := c.declaredBy()
 	for _, fn := range c.declared() {
 		name := c.nameOf(fn)
-		if all.in[name] == nil {
-			all.in[name] = &callee{keys: map[string]bool{}, calls: map[string]bool{}, signature: c.signature(fn)}
+		if all.callees[name] == nil {
+			all.callees[name] = &callee{keys: map[string]bool{}, calls: map[string]bool{}, signature: c.signature(fn)}
 		}
 		for _, to := range c.callsIn(fn, decls) {
-			all.in[name].calls[c.nameOf(to.decl)] = true
+			all.callees[name].calls[c.nameOf(to.decl)] = true
 		}
 	}
 	// Sort the findings: those that keep nothing between calls belong to their function. In place,
@@ -124,12 +124,12 @@ func (e *Env) find(src string, all *allowance) {
 		fn := c.funcAt(v.Line)
 		switch {
 		case fn != nil && stateless(v.key):
-			all.in[c.nameOf(fn)].keys[v.key] = true
+			all.callees[c.nameOf(fn)].keys[v.key] = true
 		case !e.InPlace:
 		case c.anywhere(v.key):
 			all.anywhere[v.key] = true
 		case fn != nil && e.Unit.Copies.CopyOf(c.nameOf(fn)) != "":
-			in := all.in[c.nameOf(fn)]
+			in := all.callees[c.nameOf(fn)]
 			in.keys[v.key], in.stateful = true, true
 		}
 	}
@@ -175,7 +175,7 @@ func (c *allowance) excuse(cand *code, v Violation) bool {
 	if fn == nil {
 		return false
 	}
-	in := c.in[cand.nameOf(fn)]
+	in := c.callees[cand.nameOf(fn)]
 	return in != nil && in.signature == cand.signature(fn) && (in.keys[v.key] || v.key == sumKey && in.keys[digestKey])
 }
 
@@ -188,13 +188,13 @@ func (c *allowance) strays(cand *code) []Violation {
 	var out []Violation
 	decls := cand.declaredBy()
 	for _, fn := range cand.declared() {
-		from := c.in[cand.nameOf(fn)]
+		from := c.callees[cand.nameOf(fn)]
 		for _, call := range cand.callsIn(fn, decls) {
 			name := cand.nameOf(call.decl)
-			if to := c.in[name]; to == nil || !to.stateful || from != nil && from.calls[name] || fn == call.decl {
+			if to := c.callees[name]; to == nil || !to.stateful || from != nil && from.calls[name] || fn == call.decl {
 				continue
 			}
-			out = append(out, Violation{Line: cand.fset.Position(call.at.Pos()).Line, Construct: "call of " + name,
+			out = append(out, Violation{Line: cand.fset.Position(call.ident.Pos()).Line, Construct: "call of " + name,
 				Why: "it does more than give a result, and the original's " + cand.nameOf(fn) + " does not call it",
 				key: "use " + name})
 		}
@@ -255,8 +255,8 @@ func (c *typedText) signature(fn *ast.FuncDecl) string {
 
 // A use names a function of the file.
 type use struct {
-	at   *ast.Ident
-	decl *ast.FuncDecl
+	ident *ast.Ident
+	decl  *ast.FuncDecl
 }
 
 // declaredBy returns the functions of the file by their objects.

@@ -281,7 +281,7 @@ var movingFunctions = set(`Clone Grow Clip Insert Delete Reverse Concat Repeat A
 // depthAsked returns which kind of digest a library function decides by.
 func (d *digestFlow) depthAsked(in *ssa.Call) (how depth) {
 	fn := in.Call.StaticCallee()
-	if fn == nil || d.own[fn] || !deciding[packageOf(fn)] || movingFunctions[fn.Object().Name()] {
+	if fn == nil || d.ownFuncs[fn] || !deciding[packageOf(fn)] || movingFunctions[fn.Object().Name()] {
 		return none
 	}
 	for _, arg := range in.Call.Args {

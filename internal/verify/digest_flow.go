@@ -16,11 +16,11 @@ type node any
 // A digestFlow follows digests through values, memory, calls and results of one version.
 type digestFlow struct {
 	*code
-	fns     []*ssa.Function
-	own     map[*ssa.Function]bool
-	objects map[ssa.Value]*object
-	results map[result]*object
-	helped  *helpers // of the rest of the package; may be nil
+	fns      []*ssa.Function
+	ownFuncs map[*ssa.Function]bool
+	objects  map[ssa.Value]*object
+	results  map[result]*object
+	helped   *helpers // of the rest of the package; may be nil
 
 	flows map[node][]node // where a number goes, by itself or as part of another
 	turns map[node][]node // the flows on which a loop may accumulate
@@ -48,7 +48,7 @@ const (
 // that hold elements of the input. folds finds the accumulators that mix elements into digests, and
 // carries their results on.
 func newDigestFlow(c *code) *digestFlow {
-	d := &digestFlow{code: c, own: map[*ssa.Function]bool{}, objects: map[ssa.Value]*object{},
+	d := &digestFlow{code: c, ownFuncs: map[*ssa.Function]bool{}, objects: map[ssa.Value]*object{},
 		results: map[result]*object{}, helped: c.restFacts(),
 		flows: map[node][]node{}, turns: map[node][]node{}, elements: map[node]depth{}, level: map[node]depth{}}
 	for _, f := range c.ssaFuncs {
@@ -68,10 +68,10 @@ func newDigestFlow(c *code) *digestFlow {
 
 // enter adds a function with its closures.
 func (d *digestFlow) enter(f *ssa.Function) {
-	if d.own[f] {
+	if d.ownFuncs[f] {
 		return
 	}
-	d.own[f] = true
+	d.ownFuncs[f] = true
 	d.fns = append(d.fns, f)
 	for _, g := range f.AnonFuncs {
 		d.enter(g)

@@ -230,7 +230,7 @@ func (d *digestFlow) callees(call *ssa.CallCommon) (out []*ssa.Function) {
 		if o := fn.Origin(); o != nil {
 			fn = o
 		}
-		if d.own[fn] {
+		if d.ownFuncs[fn] {
 			return []*ssa.Function{fn}
 		}
 		return nil

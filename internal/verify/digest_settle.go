@@ -298,10 +298,10 @@ func (s *elementCheck) compares(in ssa.Instruction) bool {
 	case *ssa.Call:
 		fn := in.Call.StaticCallee()
 		if fn == nil || len(in.Call.Args) < 2 ||
-			!s.d.own[fn] && !comparing[fn.Name()] && (fn.Origin() == nil || !comparing[fn.Origin().Name()]) {
+			!s.d.ownFuncs[fn] && !comparing[fn.Name()] && (fn.Origin() == nil || !comparing[fn.Origin().Name()]) {
 			return false
 		}
-		if s.d.own[fn] && !s.comparesInside(fn) {
+		if s.d.ownFuncs[fn] && !s.comparesInside(fn) {
 			return false
 		}
 		return s.someDiffer(in.Call.Args)

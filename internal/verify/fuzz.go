@@ -59,7 +59,7 @@ func fuzz(ctx context.Context, j *Job) (*Rejection, error) {
 // trace builds the traced program for the search.
 func (j *Job) trace(ctx context.Context) (*harness.Traced, error) {
 	vs := harness.Versions(&j.Env.Unit.Target, j.Candidate)
-	traced, err := j.Env.Builder.Traced(ctx, vs, j.more)
+	traced, err := j.Env.Builder.Traced(ctx, vs, j.termConditions)
 	if err == nil && j.terms != nil {
 		traced.Binary = traced.WithTerms(j.terms)
 	}

@@ -242,7 +242,7 @@ const helperSteps = 1 << 18
 // needs more steps than it may take, as one function in a large package does.
 type helperStudy struct {
 	prog  *ssa.Program
-	own   func(*ssa.Function) bool
+	isOwn func(*ssa.Function) bool
 	table *effects.Table
 	note  func(*effects.Program, ...*ssa.Function) // takes functions that were analysed
 }
@@ -262,7 +262,7 @@ func (s *helperStudy) analyseGroup(group, values []*ssa.Function, steps int) {
 // analyse analyses a group and notes some of its functions.
 func (s *helperStudy) analyse(group, values []*ssa.Function, steps int, noted ...*ssa.Function) {
 	defer func() { _ = recover() }()
-	p := effects.NewProgram(s.prog, s.own, s.table)
+	p := effects.NewProgram(s.prog, s.isOwn, s.table)
 	p.Limit = steps
 	p.Values(values)
 	p.Analyse(group)

@@ -28,7 +28,7 @@ type Ladder []Check
 // These are the ladders. Reading needs no program. QuickLadder is for every candidate of a search.
 // FullLadder is for finalists and for `beagle verify`.
 var (
-	Reading = Ladder{
+	ReadingLadder = Ladder{
 		{"parse",
 			"it is a Go file that declares the target, type-checks with the rest of the package and keeps its API",
 			2 * time.Millisecond, parse},
@@ -38,7 +38,7 @@ var (
 	QuickLadder = Ladder{
 		{"quick", "a sample of the calls and a small exhaustion, in one process", 15 * time.Millisecond, quick},
 	}
-	FullLadder = append(Reading[:len(Reading):len(Reading)], Ladder{
+	FullLadder = append(ReadingLadder[:len(ReadingLadder):len(ReadingLadder)], Ladder{
 		{"compile", "the compiler accepts it", 100 * time.Millisecond, compile},
 		{"start", "a program starts as fast with it, and as small", 20 * time.Millisecond, startCheck},
 		{"replay", "it does what the original does on every recorded call", 50 * time.Millisecond, replayTrain},
@@ -73,10 +73,10 @@ type Job struct {
 	exclusions
 	notes
 
-	terms   *rt.Terms           // a contract to try in place of the target's
-	more    []*source.Predicate // the conditions of terms, beside those of the target
-	astrays int                 // programs of the running check that ended between inputs
-	seeds   [][]byte            // records that take each side of each decision; see branchSeeds
+	terms          *rt.Terms           // a contract to try in place of the target's
+	termConditions []*source.Predicate // the conditions of terms, beside those of the target
+	astrays        int                 // programs of the running check that ended between inputs
+	seeds          [][]byte            // records that take each side of each decision; see branchSeeds
 
 	searchCoverage
 }
@@ -227,7 +227,7 @@ func (n *notes) note(format string, args ...any) {
 
 // Static parses and type-checks a candidate and applies the policy. It builds and runs nothing.
 func Static(ctx context.Context, e *Env, c beagle.Candidate, corpus *beagle.Corpus) (*beagle.Verdict, error) {
-	return Reading.climb(ctx, &Job{Env: e, Candidate: c, Corpus: corpus})
+	return ReadingLadder.climb(ctx, &Job{Env: e, Candidate: c, Corpus: corpus})
 }
 
 // Quick compares version idx of a program with the original, version 0, in one process. It takes

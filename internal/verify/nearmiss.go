@@ -256,8 +256,8 @@ func (s *nearMissSearch) terms(set []*atom) *rt.Terms {
 
 func (s *nearMissSearch) job(terms *rt.Terms) *Job {
 	return &Job{Env: s.e, Candidate: s.c, Corpus: s.corpus, bin: s.bin.WithTerms(terms), idx: 1, terms: terms,
-		more:   s.preds,
-		Budget: s.e.budget(Budget{Exhaust: nearLook, Fuzz: s.budget.Fuzz, Race: -1})}
+		termConditions: s.preds,
+		Budget:         s.e.budget(Budget{Exhaust: nearLook, Fuzz: s.budget.Fuzz, Race: -1})}
 }
 
 // cheapest returns the set of atoms that excuses all counterexamples and excludes least, or nil if

@@ -198,8 +198,8 @@ func (f Finding) Answer() string { return key(f.Kind, cmp.Or(f.Function, f.Subje
 // A limit that still stands is answered once more after a day, by the next hot spot. A function
 // that changed is answered once, within a week.
 const (
-	againAfter = 24 * time.Hour
-	worthWhile = 7 * 24 * time.Hour
+	repeatInterval = 24 * time.Hour
+	worthWhile     = 7 * 24 * time.Hour
 )
 
 // Unanswered returns the findings of a service for which no money was spent yet: those on limits,
@@ -211,7 +211,7 @@ func Unanswered(service string, standing, found []Finding, spent []Expense, now 
 		})
 	}
 	for _, f := range standing {
-		if !answered(f, now.Add(-againAfter)) {
+		if !answered(f, now.Add(-repeatInterval)) {
 			out = append(out, f)
 		}
 	}

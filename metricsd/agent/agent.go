@@ -54,7 +54,7 @@ func New(c config.Config, log *slog.Logger, sinks ...Sink) (*Agent, error) {
 	a := &Agent{Intake: NewIntake(aggregator, c.Host, rand.Uint64()), config: c, log: log, sinks: sinks, now: time.Now}
 	a.Cache = c.Listen.Cache
 	if slices.ContainsFunc(sinks, Sink.WantsEvents) {
-		a.waiting = new(waiting)
+		a.waiting = new(pendingItems)
 	}
 	if c.Tagger.Credentials {
 		a.containers = tagger.NewContainers("/proc")

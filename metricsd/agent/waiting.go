@@ -13,9 +13,9 @@ const (
 	maxWaitingBytes = 16 << 20
 )
 
-// waiting holds the events and service checks since the last flush. It drops and counts items for
-// which there is no room.
-type waiting struct {
+// pendingItems holds the events and service checks since the last flush. It drops and counts items
+// for which there is no room.
+type pendingItems struct {
 	dropped atomic.Uint64
 
 	mu     sync.Mutex
@@ -25,7 +25,7 @@ type waiting struct {
 }
 
 // room takes the bytes if there is room; the lock is held.
-func (w *waiting) room(bytes int) bool {
+func (w *pendingItems) room(bytes int) bool {
 	if len(w.events)+len(w.checks) >= maxWaiting || w.bytes+bytes > maxWaitingBytes {
 		w.dropped.Add(1)
 		return false
@@ -46,7 +46,7 @@ func weight(line int, tags []string, host string) int {
 }
 
 // event takes an event whose line had the given number of bytes.
-func (w *waiting) event(e dogstatsd.Event, line int) {
+func (w *pendingItems) event(e dogstatsd.Event, line int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.room(weight(line, e.Tags, e.Source.Host)) {
@@ -54,7 +54,7 @@ func (w *waiting) event(e dogstatsd.Event, line int) {
 	}
 }
 
-func (w *waiting) check(c dogstatsd.Check, line int) {
+func (w *pendingItems) check(c dogstatsd.Check, line int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.room(weight(line, c.Tags, c.Source.Host)) {
@@ -63,7 +63,7 @@ func (w *waiting) check(c dogstatsd.Check, line int) {
 }
 
 // take returns all waiting items and forgets them.
-func (w *waiting) take() (events []dogstatsd.Event, checks []dogstatsd.Check) {
+func (w *pendingItems) take() (events []dogstatsd.Event, checks []dogstatsd.Check) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	events, checks = w.events, w.checks

@@ -22,7 +22,7 @@ func TestWaitingIsBounded(t *testing.T) {
 		{"_e{1,1}:a|b|#" + strings.Repeat("x,", 9999) + "x", 200, maxWaitingBytes / (19999 + 13 + 10_000*17)},
 	} {
 		in := NewIntake(aggregate.New(1, aggregate.Limits{}), "", 7)
-		in.waiting = new(waiting)
+		in.waiting = new(pendingItems)
 		w := in.Worker()
 		for range test.sent {
 			w.Datagram([]byte(test.line), false, "test", 0)
@@ -60,7 +60,7 @@ func TestWaitingCountsAddedTags(t *testing.T) {
 		t.Fatal(err)
 	}
 	in.tagger.Store(tags)
-	in.waiting = new(waiting)
+	in.waiting = new(pendingItems)
 	w := in.Worker()
 	for range 20 {
 		w.Datagram([]byte("_e{1,1}:a|b|c:c0ffee"), false, "test", 0)

@@ -37,7 +37,7 @@ type Intake struct {
 	Checks    Recent[dogstatsd.Check]
 	seed      uint64
 	tagger    atomic.Pointer[tagger.Tagger] // nil when no tags are added
-	waiting   *waiting                      // nil if no output takes events and checks
+	waiting   *pendingItems                 // nil if no output takes events and checks
 	idle      sync.Pool                     // of *Worker, see Frame
 }
 

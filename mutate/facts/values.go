@@ -181,7 +181,7 @@ func OnlyNames(p *mutate.Pass, id *ast.Ident, through *Loop) (d Declaration, ok 
 	}
 	// The value must stay the same until it is used, and be used once for each time that it was
 	// computed.
-	between := between(p, d.Stmt, id)
+	between := codeBetween(p, d.Stmt, id)
 	if between == nil || severalTimes(p, id, d.Stmt, through) || !Stable(p, d.Value, between) {
 		return d, false
 	}
@@ -207,10 +207,10 @@ func (l *Loop) reads(seq *ast.Ident) bool {
 	return l != nil && slices.ContainsFunc(l.Elems, func(e *ast.IndexExpr) bool { return e.X == ast.Expr(seq) })
 }
 
-// between returns what runs from the end of a statement until code reads n: the statements in its
-// list up to the one that holds n, of which the head is enough where n stands there. It returns nil
-// if no statement of the list holds n.
-func between(p *mutate.Pass, s ast.Stmt, n ast.Expr) ast.Node {
+// codeBetween returns what runs from the end of a statement until code reads n: the statements in
+// its list up to the one that holds n, of which the head is enough where n stands there. It returns
+// nil if no statement of the list holds n.
+func codeBetween(p *mutate.Pass, s ast.Stmt, n ast.Expr) ast.Node {
 	// Both must hang on one list of statements.
 	list, at := p.Siblings(s)
 	if at < 0 || list[at] != s {

@@ -279,7 +279,7 @@ func (g *drawer) integer(width int) int64 {
 	case k == 4 && len(g.words.ints) > 0:
 		return g.words.ints[g.IntN(len(g.words.ints))] + int64(g.IntN(3)) - 1
 	case k < 7:
-		return g.near()
+		return g.nearNumber()
 	case k < 9:
 		return int64(1)<<g.IntN(width) + int64(g.IntN(3)) - 1
 	case k == 9:
@@ -288,8 +288,8 @@ func (g *drawer) integer(width int) int64 {
 	return int64(g.Uint64() >> g.IntN(64))
 }
 
-// near returns a number close to a length or a number that was drawn before.
-func (g *drawer) near() int64 {
+// nearNumber returns a number close to a length or a number that was drawn before.
+func (g *drawer) nearNumber() int64 {
 	if len(g.prior) == 0 {
 		return int64(g.IntN(100))
 	}

@@ -44,7 +44,7 @@ func (t *term) evalChoice(leaves []leaf, cols []any, n int, mask uint64) (any, u
 		col, got := t.args[1+k].eval(leaves, cols, n, where)
 		for i := range n {
 			if got>>i&1 == 1 {
-				t.typ.set(dst, i, t.typ.at(col, i))
+				t.typ.set(dst, i, t.typ.element(col, i))
 				defined |= 1 << i
 			}
 		}

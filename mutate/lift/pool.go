@@ -132,8 +132,8 @@ func init() {
 	all = kept
 }
 
-// at returns the leaves' columns at some places.
-func (p *pool) at(places []int) []any {
+// columnsAt returns the leaves' columns at some places.
+func (p *pool) columnsAt(places []int) []any {
 	out := make([]any, len(p.leaves))
 	for i, l := range p.leaves {
 		// An input's column is picked from; a constant has the same value everywhere.
@@ -167,7 +167,7 @@ func (p *pool) refute(t *term, o outputVector) int {
 		if mask == 0 {
 			continue
 		}
-		col, defined := t.eval(p.leaves, p.at(places), len(places), mask)
+		col, defined := t.eval(p.leaves, p.columnsAt(places), len(places), mask)
 		// A term that is defined nowhere here disagrees at the first place.
 		if defined == 0 {
 			return places[firstOf(mask)]
@@ -209,7 +209,7 @@ func (p *pool) explain(l *limits) ([][]*term, string) {
 	// examples.
 	for range rounds {
 		goals := p.goals(at)
-		l.spent += search(len(at), p.terms, p.leaves, p.at(at), goals, l.perSearch, l.late)
+		l.spent += search(len(at), p.terms, p.leaves, p.columnsAt(at), goals, l.perSearch, l.late)
 		wrong := p.sort(goals, right)
 		missing := slices.ContainsFunc(right, func(ts []*term) bool { return len(ts) == 0 })
 		if !missing {

@@ -47,7 +47,7 @@ func (t *Type) set(col any, i int, v any) { reflect.ValueOf(col).Index(i).Set(re
 
 func (t *Type) holds(v any) bool { return reflect.TypeOf(v) == t.of }
 
-func (t *Type) at(col any, i int) any { return reflect.ValueOf(col).Index(i).Interface() }
+func (t *Type) element(col any, i int) any { return reflect.ValueOf(col).Index(i).Interface() }
 
 func (t *Type) length(col any) int { return reflect.ValueOf(col).Len() }
 

@@ -93,7 +93,7 @@ func unfenced(section string) string {
 	if !ok {
 		return section
 	}
-	mark, _, ok := opening(strings.TrimSpace(first))
+	mark, _, ok := blockStart(strings.TrimSpace(first))
 	last := strings.LastIndexByte(rest, '\n') + 1
 	if !ok || !closes(strings.TrimSpace(rest[last:]), mark) {
 		return section

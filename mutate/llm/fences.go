@@ -29,7 +29,7 @@ func fences(text string) (blocks []fence, prose string) {
 			return blocks, "" // the caller refuses that number
 		}
 		trimmed := strings.TrimSpace(line)
-		m, info, opens := opening(trimmed)
+		m, info, opens := blockStart(trimmed)
 		switch {
 		case open != nil && closes(trimmed, mark):
 			open.text, open.closed = inside.String(), true
@@ -55,9 +55,9 @@ func fences(text string) (blocks []fence, prose string) {
 	return blocks, around.String()
 }
 
-// opening reports whether a line begins a block. It returns the mark, three or more backticks or
+// blockStart reports whether a line begins a block. It returns the mark, three or more backticks or
 // tildes, and the words after it.
-func opening(line string) (mark, info string, ok bool) {
+func blockStart(line string) (mark, info string, ok bool) {
 	if len(line) < 3 || line[0] != '`' && line[0] != '~' {
 		return "", "", false
 	}

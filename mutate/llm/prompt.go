@@ -72,7 +72,7 @@ func Compose(e *Briefing, l Limits, seed uint64) Prompt {
 	for _, part := range parts {
 		text := part.text()
 		b.WriteString(text)
-		if got, whole := len(part.body()), len(part.whole()); got < whole {
+		if got, whole := len(part.body()), len(part.wholeText()); got < whole {
 			p.Cut = append(p.Cut, fmt.Sprintf("%s: %d of %d bytes", part.name, got, whole))
 		}
 		if part.name == "lessons" {

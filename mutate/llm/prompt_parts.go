@@ -21,8 +21,8 @@ func newPart(name, title string, limit int, render func(int) string) *part {
 	return &part{name: name, title: title, limit: limit, render: render, made: map[int]string{}}
 }
 
-// at returns the part's body within a limit, and renders it once.
-func (p *part) at(limit int) string {
+// textWithin returns the part's body within a limit, and renders it once.
+func (p *part) textWithin(limit int) string {
 	text, ok := p.made[limit]
 	if !ok {
 		text = p.render(limit)
@@ -33,10 +33,10 @@ func (p *part) at(limit int) string {
 
 // body returns the part's body within the part's own limit.
 func (p *part) body() string {
-	if whole := p.whole(); len(whole) <= p.limit {
+	if whole := p.wholeText(); len(whole) <= p.limit {
 		return whole
 	}
-	return p.at(p.limit)
+	return p.textWithin(p.limit)
 }
 
 // text returns the part with its title, within its limit.
@@ -48,8 +48,8 @@ func (p *part) text() string {
 	return "# " + p.title + "\n\n" + strings.TrimRight(body, "\n") + "\n\n"
 }
 
-// whole returns the part's body without a limit.
-func (p *part) whole() string { return p.at(1 << 30) }
+// wholeText returns the part's body without a limit.
+func (p *part) wholeText() string { return p.textWithin(1 << 30) }
 
 // parts returns the sections of the question in reading order. Sections that stay the same for a
 // target come first; a conversation that goes on has had them.
@@ -77,7 +77,7 @@ func (e *Briefing) allParts(l Limits, taught []Lesson) []*part {
 		newPart("corpus", "What it receives", l.Corpus, e.corpus),
 		newPart("calls", "Some calls, and what they give", l.Calls, e.calls),
 		newPart("lessons", "What is known to help", l.Lessons, func(n int) string { return lessonsInWords(taught, n) }),
-		newPart("tried", "What was tried", l.Tried, e.tried),
+		newPart("tried", "What was tried", l.Tried, e.triedText),
 		newPart("good", "Other good versions", l.Good, e.good),
 		newPart("last", "What became of your last version", l.Failure, e.last),
 		newPart("source", "The version to change", l.Source, e.source),
@@ -223,7 +223,7 @@ func (e *Briefing) corpus(limit int) string {
 	return codeBlockWithin("text", words, limit)
 }
 
-func (e *Briefing) tried(limit int) string {
+func (e *Briefing) triedText(limit int) string {
 	const overhead = 2*3 + len("text") + 3
 	words := e.triedInWords(limit - overhead)
 	if words == "" {

@@ -51,7 +51,7 @@ func (p *process) register(s *Switch, function, build string, options ...Option)
 		o(s)
 	}
 	n := min(64, max(1, runtime.GOMAXPROCS(0)))
-	s.timed.Store(one(timeEvery))
+	s.timed.Store(drawOne(timeEvery))
 	s.shards = make([]shard, 1<<bits.Len(uint(2*n-1)))
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -47,9 +47,9 @@ type shard struct {
 	_  [64]byte
 }
 
-// aside is the distance to the counters of calls that are not compared: those without a request,
-// and those of requests that do not count.
-const aside = arms
+// asideOffset is the distance to the counters of calls that are not compared: those without a
+// request, and those of requests that do not count.
+const asideOffset = arms
 
 type counters struct {
 	entered    [2]atomic.Uint64 // by the span of time in which they entered
@@ -90,7 +90,7 @@ func (s *Switch) enter(w uint32, own Request) Call {
 		var counts bool
 		arm, counts = own.armIn(requests.draw.Load())
 		if slot = arm; !counts {
-			slot += aside
+			slot += asideOffset
 		}
 	default:
 		arm = Arm(w&armBits - 1)
@@ -99,7 +99,7 @@ func (s *Switch) enter(w uint32, own Request) Call {
 	odd := uint8(w >> 8 & 1)
 	c := &s.shards[(place>>11^place>>17)&uintptr(len(s.shards)-1)].of[slot]
 	call := Call{Arm: arm, s: s, c: c, odd: odd}
-	timed, checked := chosen(c.entered[odd].Add(1), below)
+	timed, checked := samples(c.entered[odd].Add(1), below)
 	if timed {
 		call.began = time.Since(epoch)
 	}
@@ -233,7 +233,7 @@ func noVersion(int) {}
 // sum adds up all calls of an arm.
 func (s *Switch) sum(arm Arm) (t tally) {
 	s.add(&t, arm)
-	s.add(&t, arm+aside)
+	s.add(&t, arm+asideOffset)
 	return t
 }
 

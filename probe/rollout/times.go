@@ -103,11 +103,11 @@ const wantedTimes = 2000
 // stretch of them is taken. A fixed stride would meet the same call of a pattern that repeats.
 const spread = 0x9e3779b97f4a7c15
 
-// one returns the bound below which one of n multiples of spread lies, for n = in.
-func one(in uint64) (below uint64) { return math.MaxUint64 / in }
+// drawOne returns the bound below which one of n multiples of spread lies, for n = in.
+func drawOne(in uint64) (below uint64) { return math.MaxUint64 / in }
 
-// chosen reports whether the nth call of a shard is timed, and whether it is run on both versions.
-func chosen(n, below uint64) (timed, checked bool) {
+// samples reports whether the nth call of a shard is timed, and whether it is run on both versions.
+func samples(n, below uint64) (timed, checked bool) {
 	const half = 1 << 63
 	at := n * spread
 	return at < below, at-half < math.MaxUint64/checkEvery
@@ -120,7 +120,7 @@ func (s *Switch) tune(calls float64) {
 	for every < timeEvery && calls >= 2*wantedTimes*float64(every) {
 		every *= 2
 	}
-	s.timed.Store(one(every))
+	s.timed.Store(drawOne(every))
 }
 
 // fewest returns how many calls the arm of fewest calls had since.

@@ -59,7 +59,7 @@ func TestChosen(t *testing.T) {
 		const n, pattern = 1 << 20, 16
 		var timed, checked [pattern]float64
 		for i := range uint64(n) {
-			a, b := chosen(i, one(every))
+			a, b := samples(i, drawOne(every))
 			if a {
 				timed[i%pattern]++
 			}
@@ -83,7 +83,7 @@ func TestChosen(t *testing.T) {
 func TestTune(t *testing.T) {
 	var s Switch
 	for calls, want := range map[float64]uint64{0: 1, 3000: 1, 5000: 2, 1e9: timeEvery} {
-		if s.tune(calls); s.timed.Load() != one(want) {
+		if s.tune(calls); s.timed.Load() != drawOne(want) {
 			t.Errorf("%g calls: one in %d", calls, math.MaxUint64/max(1, s.timed.Load()))
 		}
 	}

@@ -151,11 +151,12 @@ type InFlight struct {
 	P99    float64 `json:"p99"`
 	Most   float64 `json:"most"` // of the longest captured call
 
-	Beside *Beside `json:"beside,omitempty"` // once calls were followed
+	Beside *Overlap `json:"beside,omitempty"` // once calls were followed
 }
 
-// Beside counts calls by how many others of the site were under way in the process when they began.
-type Beside struct {
+// Overlap counts calls by how many others of the site were under way in the process when they
+// began.
+type Overlap struct {
 	None uint64 `json:"none"`
 	One  uint64 `json:"one"`
 	Few  uint64 `json:"few"`  // 2 or 3

@@ -78,7 +78,7 @@ func (r *Runner) Task(ctx context.Context, t suite.Task) (*suite.Row, error) {
 		row.Advice = &suite.Advised{Name: t.Advice, Named: named(t.Advice, found)}
 	}
 	for i := range row.Runs {
-		judged(&row.Runs[i], compared[i].Verdict)
+		enterVerdict(&row.Runs[i], compared[i].Verdict)
 		if row.Advice != nil && row.Advice.Named && !named(t.Advice, compared[i].Advice) {
 			row.Advice.Applied = true
 		}
@@ -147,9 +147,9 @@ func (r *Runner) compare(ctx context.Context, t suite.Task, runs []suite.Run) ([
 	return r.Driver.Compare(ctx, runs[0].ID, r.spec(t, 1), entries)
 }
 
-// judged enters the verdict on a run's version into the run. A refused version is worth as much as
-// the original.
-func judged(r *suite.Run, v *beagle.Verdict) {
+// enterVerdict enters the verdict on a run's version into the run. A refused version is worth as
+// much as the original.
+func enterVerdict(r *suite.Run, v *beagle.Verdict) {
 	r.Status, r.Ratio = v.Status, suite.One
 	if v.Final != nil {
 		r.Ratio = v.Final.Corrected

@@ -28,7 +28,7 @@ type activities struct {
 	// work takes one.
 	quiet *semaphore.Weighted
 
-	own string // queue that only this worker takes work from
+	ownQueue string // queue that only this worker takes work from
 
 	// alive tells the server that the work of an activity goes on
 	alive func(ctx context.Context, said []flow.Event) error

@@ -36,7 +36,7 @@ func (a *activities) Receive(ctx context.Context, o Order) (out Delivery, err er
 func (a *activities) Enlist(ctx context.Context, o Order) (Delivery, error) {
 	defer a.beating(ctx, new(notes), func(error) {})()
 	a.desks.refresh(o.Run)
-	return Delivery{What: a.own}, nil
+	return Delivery{What: a.ownQueue}, nil
 }
 
 // Ask has a model or an agent write the candidate of a proposal. When it is repeated, the journal

@@ -24,7 +24,7 @@ type engine struct {
 	generations int              // generations that it holds
 
 	drawing   Draw // the last draw
-	drawn     Drawn
+	drawn     DrawReply
 	made      string   // digest of the candidates that were made of the last draw
 	received  string   // digest of the outcomes of guests
 	busy      bool     // islands are at work
@@ -209,7 +209,7 @@ func (e *engine) Draw(b *loop.GenerationParts, _ []loop.Reply) (loop.DraftProgre
 		e.drawing = *was
 		e.drawing.Round-- // it is the draw that comes next
 		if was.Asked != "" {
-			e.drawn = Drawn{State: was.State, Draft: was.Draft, Asked: was.Asked}
+			e.drawn = DrawReply{State: was.State, Draft: was.Draft, Asked: was.Asked}
 			return loop.DraftProgress{More: true}, nil
 		}
 		d, d.Resumed = *was, true
@@ -223,7 +223,7 @@ func (e *engine) Draw(b *loop.GenerationParts, _ []loop.Reply) (loop.DraftProgre
 
 // draw takes a step of the draft.
 func (e *engine) draw(d Draw) (loop.DraftProgress, error) {
-	var out Drawn
+	var out DrawReply
 	if err := locally(e.ctx, drawLocal, d, &out); err != nil {
 		return loop.DraftProgress{}, err
 	}
@@ -274,7 +274,7 @@ func (e *engine) Tell(t loop.Telling, _ bool) error {
 		Run: e.task.Run, State: e.drawn.State, Draft: e.drawn.Draft, Evaluated: e.evaluated, Took: t.Took,
 		Evaluating: t.Evaluating, Used: e.used, Calls: e.calls, Says: e.says,
 	}
-	var out Told
+	var out TellReply
 	if err := locally(e.ctx, tellLocal, in, &out); err != nil {
 		return err
 	}

@@ -83,7 +83,7 @@ func (e *env) once() error {
 	w.SetTestTimeout(soon)
 	w.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: maxYield})
 	acts := &activities{store: e.sim.store, stop: context.Background(), quiet: semaphore.NewWeighted(everybody),
-		own: "llm/here", alive: func(ctx context.Context, said []flow.Event) error {
+		ownQueue: "llm/here", alive: func(ctx context.Context, said []flow.Event) error {
 			activity.RecordHeartbeat(ctx, said)
 			return nil
 		}, desks: &desks{open: func(watch flow.Watcher) Stages {

@@ -27,14 +27,14 @@ const (
 
 // A follower tells the user what goes on in a run.
 type follower struct {
-	d       *Driver
-	c       client.Client
-	t       Task
-	stage   string
-	event   string
-	told    int            // of Progress.Notes
-	said    map[string]int // events of the activity under way that the watcher has, by its name
-	missing map[string]bool
+	d         *Driver
+	c         client.Client
+	t         Task
+	stage     string
+	event     string
+	toldNotes int            // of Progress.Notes
+	said      map[string]int // events of the activity under way that the watcher has, by its name
+	missing   map[string]bool
 }
 
 // follow waits for the end of a run. When ctx ends it lets go of the run.
@@ -105,8 +105,8 @@ func (f *follower) look(ctx context.Context) {
 	if err != nil || answer.Get(&p) != nil {
 		return
 	}
-	for _, digest := range p.Notes[min(f.told, len(p.Notes)):] {
-		f.told++
+	for _, digest := range p.Notes[min(f.toldNotes, len(p.Notes)):] {
+		f.toldNotes++
 		var events []flow.Event
 		if f.d.Store.GetJSON(digest, &events) == nil {
 			f.tell(events)

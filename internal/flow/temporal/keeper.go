@@ -24,12 +24,12 @@ type keeper struct {
 
 // A position is a search in a state.
 type position struct {
-	state string
-	spec  flow.Spec
-	c     *flow.Course
-	since int // bytes of the links after the last one that holds the whole search
-	whole int // bytes of that one
-	used  time.Time
+	state     string
+	spec      flow.Spec
+	c         *flow.Course
+	linkBytes int // bytes of the links after the last one that holds the whole search
+	whole     int // bytes of that one
+	used      time.Time
 }
 
 // A link is a step of a search, or the whole search after it. The search is
@@ -165,7 +165,7 @@ func (k *keeper) retell(p *position, t *tellLink) error {
 	if err := k.store.GetJSON(t.Evaluated, &evaluated); err != nil {
 		return err
 	}
-	p.since += len(draft.Made) * linkWeight
+	p.linkBytes += len(draft.Made) * linkWeight
 	draft.Evaluating = t.Evaluating
 	return p.c.Tell(&p.spec, &draft, &evaluated, t.Took)
 }
@@ -177,7 +177,7 @@ const linkWeight = 4 << 10
 // generations only: then nothing of the rules is pending.
 func (k *keeper) step(p *position, l *link) error {
 	l.Before = p.state
-	if l.Tell != nil && p.since > max(leastWhole, p.whole) {
+	if l.Tell != nil && p.linkBytes > max(leastWhole, p.whole) {
 		return k.keepWhole(p)
 	}
 	var err error
@@ -190,7 +190,7 @@ func (k *keeper) keepWhole(p *position) error {
 	if err != nil {
 		return err
 	}
-	p.since, p.whole = 0, len(data)
+	p.linkBytes, p.whole = 0, len(data)
 	p.state, err = k.store.Put(data)
 	return err
 }

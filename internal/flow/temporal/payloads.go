@@ -66,9 +66,9 @@ type Draw struct {
 	Resumed  bool                  `json:"resumed,omitempty"`  // the draft was full when the run stopped: draw nothing
 }
 
-// A Drawn is a draft and the proposals that may still fill it, if there are
+// A DrawReply is a draft and the proposals that may still fill it, if there are
 // any; else the shares of the islands.
-type Drawn struct {
+type DrawReply struct {
 	State  string  `json:"state"`
 	Draft  string  `json:"draft"`
 	Asked  string  `json:"asked,omitempty"`
@@ -109,8 +109,8 @@ type TellOrder struct {
 	Says       []flow.Event  `json:"events,omitempty"` // for the watcher
 }
 
-// A Told is the search after a generation.
-type Told struct {
+// A TellReply is the search after a generation.
+type TellReply struct {
 	State   string  `json:"state"`
 	Done    bool    `json:"done"`
 	Seconds float64 `json:"seconds"`

@@ -19,7 +19,8 @@ const defaultBlock = 40
 
 // Run carries out a run as a workflow.
 func Run(ctx workflow.Context, t Task) (Outcome, error) {
-	r := &runner{task: t, RunState: t.RunState, stage: "prepare", enough: workflow.GetSignalChannel(ctx, enoughSignal)}
+	r := &runner{task: t, RunState: t.RunState, stage: "prepare", enoughSignal: workflow.GetSignalChannel(ctx,
+		enoughSignal)}
 	if err := workflow.SetQueryHandler(ctx, progressQuery, r.progress); err != nil {
 		return Outcome{}, err
 	}
@@ -38,10 +39,10 @@ func Run(ctx workflow.Context, t Task) (Outcome, error) {
 // A runner is the Run workflow at work.
 type runner struct {
 	RunState
-	task    Task
-	stage   string
-	waiting string
-	enough  workflow.ReceiveChannel
+	task         Task
+	stage        string
+	waiting      string
+	enoughSignal workflow.ReceiveChannel
 }
 
 func (r *runner) progress() (Progress, error) {
@@ -80,7 +81,7 @@ func (r *runner) search(ctx workflow.Context) (ended bool, err error) {
 // heed takes all signals that have come in: those that a history leaves behind
 // are lost with it.
 func (r *runner) heed() {
-	for r.enough.ReceiveAsync(nil) {
+	for r.enoughSignal.ReceiveAsync(nil) {
 		r.Enough = true
 	}
 }
@@ -109,7 +110,7 @@ func (r *runner) prepare(ctx workflow.Context) error {
 		Order{Run: r.task.Run, What: r.task.Spec, More: machine.What}); err != nil {
 		return err
 	}
-	var told Told
+	var told TellReply
 	if err := locally(ctx, beginLocal, Order{Run: r.task.Run}, &told); err != nil {
 		return err
 	}
@@ -117,7 +118,7 @@ func (r *runner) prepare(ctx workflow.Context) error {
 	return nil
 }
 
-func (r *runner) stand(t Told) {
+func (r *runner) stand(t TellReply) {
 	r.State, r.Done, r.Seconds, r.Event = t.State, t.Done, t.Seconds, t.Event
 	r.Standing, r.Visited, r.Draft = t.Standing, t.Visited, t.Draft
 	r.note(t.Notes)

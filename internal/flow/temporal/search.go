@@ -20,23 +20,23 @@ type localActivities struct {
 }
 
 // Begin starts the search, or finds it where it stood.
-func (b *localActivities) Begin(_ context.Context, o Order) (Told, error) {
+func (b *localActivities) Begin(_ context.Context, o Order) (TellReply, error) {
 	p, err := b.begin(o.Run)
 	if err != nil {
-		return Told{}, err
+		return TellReply{}, err
 	}
 	defer b.give(o.Run, p)
 	var ready flow.Prepared
 	if err := b.load(o.Run, "prepared", &ready); err != nil {
-		return Told{}, err
+		return TellReply{}, err
 	}
 	err = b.entry(o.Run, func(r *store.Run) { r.Target, r.Spec = ready.Target, ready.Spec })
 	if err != nil {
-		return Told{}, err
+		return TellReply{}, err
 	}
 	var stood RunState
 	if _, err := b.store.Load(o.Run, lastStateName, &stood); err != nil {
-		return Told{}, err
+		return TellReply{}, err
 	}
 	out, err := b.report(o.Run, p, TellOrder{})
 	if err == nil && stood.State == p.state && stood.Draft != nil {
@@ -48,20 +48,20 @@ func (b *localActivities) Begin(_ context.Context, o Order) (Told, error) {
 
 // Draw takes the made candidates into the draft and draws the missing ones. The first draw begins
 // the draft with the guests; the engine must receive them before it asks the rules.
-func (b *localActivities) Draw(_ context.Context, d Draw) (Drawn, error) {
+func (b *localActivities) Draw(_ context.Context, d Draw) (DrawReply, error) {
 	p, err := b.take(d.Run, d.State)
 	if err != nil {
-		return Drawn{}, err
+		return DrawReply{}, err
 	}
 	defer b.give(d.Run, p)
 	draft, err := b.draft(p, d)
 	if err != nil {
-		return Drawn{}, err
+		return DrawReply{}, err
 	}
 	var asked []evolve.Proposal
 	if len(draft.Visits) == 0 {
 		if asked, err = b.fill(p, d, draft); err != nil {
-			return Drawn{}, err
+			return DrawReply{}, err
 		}
 	}
 	return b.draftState(p, d, draft, asked)
@@ -71,8 +71,9 @@ func (b *localActivities) Draw(_ context.Context, d Draw) (Drawn, error) {
 // versions are paid for.
 func (b *localActivities) draftState(
 	p *position, d Draw, draft *flow.Draft, asked []evolve.Proposal,
-) (out Drawn, err error) {
-	out = Drawn{State: p.state, Outside: draft.Outside, Made: len(draft.Made), Standing: loop.StandingOf(&p.spec, p.c)}
+) (out DrawReply, err error) {
+	out = DrawReply{State: p.state, Outside: draft.Outside, Made: len(draft.Made), Standing: loop.StandingOf(&p.spec,
+		p.c)}
 	if out.Draft, err = b.store.PutJSON(draft); err != nil {
 		return out, err
 	}
@@ -91,7 +92,7 @@ func (b *localActivities) draftState(
 }
 
 // next returns the draw that goes on after another.
-func (d Draw) next(after Drawn) *Draw {
+func (d Draw) next(after DrawReply) *Draw {
 	next := Draw{Run: d.Run, State: after.State, Round: d.Round, Draft: after.Draft, Asked: after.Asked, Begin: d.Begin}
 	if after.Visits == "" {
 		next.Round++
@@ -213,26 +214,26 @@ func (b *localActivities) shares(run string, p *position, draft *flow.Draft) ([]
 }
 
 // Tell settles a generation and tells the search of it.
-func (b *localActivities) Tell(_ context.Context, t TellOrder) (Told, error) {
+func (b *localActivities) Tell(_ context.Context, t TellOrder) (TellReply, error) {
 	var draft flow.Draft
 	if err := b.store.GetJSON(t.Draft, &draft); err != nil {
-		return Told{}, err
+		return TellReply{}, err
 	}
 	all, evaluated, err := b.settle(t, &draft)
 	if err != nil {
-		return Told{}, err
+		return TellReply{}, err
 	}
 	p, err := b.take(t.Run, t.State)
 	if err != nil {
-		return Told{}, err
+		return TellReply{}, err
 	}
 	defer b.give(t.Run, p)
 	if err := draft.Answer(b.store, t.Run, all); err != nil {
-		return Told{}, err
+		return TellReply{}, err
 	}
 	if err := b.tell(p, tellLink{Draft: t.Draft, Evaluated: evaluated, Took: t.Took,
 		Evaluating: t.Evaluating}); err != nil {
-		return Told{}, err
+		return TellReply{}, err
 	}
 	out, err := b.report(t.Run, p, t)
 	if err != nil {
@@ -322,20 +323,20 @@ func (b *localActivities) settle(t TellOrder, draft *flow.Draft) ([]flow.Evaluat
 }
 
 // report returns where the search stands, and saves it for a run that is started again.
-func (b *localActivities) report(run string, p *position, t TellOrder) (Told, error) {
+func (b *localActivities) report(run string, p *position, t TellOrder) (TellReply, error) {
 	e := p.c.Event(&p.spec)
 	if t.Used != "" {
 		e.Models = new(flow.ModelsEvent)
 		if err := b.store.GetJSON(t.Used, e.Models); err != nil {
-			return Told{}, err
+			return TellReply{}, err
 		}
 		e.Models.InFlight = t.Calls
 	}
 	event, err := b.store.PutJSON(e)
 	if err != nil {
-		return Told{}, err
+		return TellReply{}, err
 	}
-	out := Told{
+	out := TellReply{
 		State:    p.state,
 		Done:     p.c.Done(),
 		Seconds:  p.c.Log.Seconds,

@@ -48,7 +48,7 @@ func (w *Worker) Serve(ctx context.Context, c client.Client) error {
 	}
 	desks := &desks{open: w.open()}
 	defer desks.close()
-	acts := &activities{store: w.Store, desks: desks, stop: ctx, quiet: semaphore.NewWeighted(everybody), own: own,
+	acts := &activities{store: w.Store, desks: desks, stop: ctx, quiet: semaphore.NewWeighted(everybody), ownQueue: own,
 		alive: func(ctx context.Context, said []flow.Event) error {
 			return c.RecordActivityHeartbeat(ctx, activity.GetInfo(ctx).TaskToken, said)
 		}}

@@ -13,13 +13,13 @@ import (
 
 // A plan holds the facts about a function before it runs.
 type plan struct {
-	fn     *ssa.Function
-	reg    map[ssa.Value]int
-	live   [][]int // by block: registers that are needed at its beginning
-	steer  []bool  // by register: a position, length or count that must stay a constant
-	rank   []int   // by block: its place in an order that puts loops' exits last
-	loops  []*loop // outer ones first
-	within [][]int // by block: the loops around it, the outermost first
+	fn          *ssa.Function
+	reg         map[ssa.Value]int
+	live        [][]int // by block: registers that are needed at its beginning
+	steer       []bool  // by register: a position, length or count that must stay a constant
+	rank        []int   // by block: its place in an order that puts loops' exits last
+	loops       []*loop // outer ones first
+	loopsAround [][]int // by block: the loops around it, the outermost first
 }
 
 // A loop is a header and what leads back to it.
@@ -107,12 +107,12 @@ func (p *plan) findLoops() {
 		}
 	}
 	// Sort the loops from the outside to the inside.
-	p.within = make([][]int, len(p.fn.Blocks))
+	p.loopsAround = make([][]int, len(p.fn.Blocks))
 	for r := range len(p.fn.Blocks) { // headers of outer loops have smaller ranks
 		for _, b := range p.fn.Blocks {
 			if l := byHeader[b.Index]; l != nil && p.rank[b.Index] == r {
 				for x := range l.body {
-					p.within[x] = append(p.within[x], len(p.loops))
+					p.loopsAround[x] = append(p.loopsAround[x], len(p.loops))
 				}
 				p.loops = append(p.loops, l)
 			}
@@ -299,7 +299,7 @@ func integersOf(values []ssa.Value) (list []ssa.Value) {
 
 // leaves reports whether a branch at the end of b decides if a loop goes on.
 func (p *plan) leaves(b *ssa.BasicBlock) bool {
-	for _, i := range p.within[b.Index] {
+	for _, i := range p.loopsAround[b.Index] {
 		l := p.loops[i]
 		if len(b.Succs) == 2 && l.body[b.Succs[0].Index] != l.body[b.Succs[1].Index] {
 			return true
@@ -397,7 +397,7 @@ func (l *loop) progress(env []Value) (n int, ok bool) {
 func (p *plan) comesFirst(a, b *state) bool {
 	// Compare the two places loop by loop, from the outermost in. Inside of the same loop the one
 	// that has made less progress comes first, so that states meet at the head of the loop.
-	x, y := p.within[a.block], p.within[b.block]
+	x, y := p.loopsAround[a.block], p.loopsAround[b.block]
 	for d := 0; ; d++ {
 		ra, rb := p.rank[a.block], p.rank[b.block]
 		if d < len(x) {
