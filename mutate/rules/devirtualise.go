@@ -116,7 +116,11 @@ func (d dynamicCalls) types(p *mutate.Pass) []mutate.Param {
 			return
 		}
 		// The value is preferred to the pointer if both have the methods.
-		for _, t := range []types.Type{t, types.NewPointer(t)} {
+		both := []types.Type{t, types.NewPointer(t)}
+		if isPointer(t) {
+			both = both[:1]
+		}
+		for _, t := range both {
 			text, ok := facts.TypeText(p, t)
 			ok = ok && d.means(p, t, text)
 			if param := (mutate.Param{Label: text, Value: t}); ok && types.Implements(t, iface) {
