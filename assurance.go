@@ -48,7 +48,7 @@ const (
 func (a *Assurance) String() string {
 	line := a.Evidence()
 	if len(a.NotChecked) > 0 {
-		line += ", not checked: " + someOf(a.NotChecked, notCheckedInLine)
+		line += ", not checked: " + listSome(a.NotChecked, notCheckedInLine)
 	}
 	if text := a.Unmet(); text != "" {
 		line += "; " + text
@@ -86,7 +86,8 @@ func (a *Assurance) Unmet() string {
 	for i, b := range a.Unreached {
 		places[i] = b.String()
 	}
-	return fmt.Sprintf("%s no input reached (%s)", counted(n, "branch", "branches"), someOf(places, unreachedInLine))
+	return fmt.Sprintf("%s no input reached (%s)", countNoun(n, "branch", "branches"), listSome(places,
+		unreachedInLine))
 }
 
 // String describes how much is proved, and by which prover.
@@ -117,14 +118,14 @@ func (b Branch) String() string {
 	return text
 }
 
-func someOf(list []string, most int) string {
+func listSome(list []string, most int) string {
 	if len(list) <= most {
 		return strings.Join(list, "; ")
 	}
 	return fmt.Sprintf("%s; and %d more", strings.Join(list[:most], "; "), len(list)-most)
 }
 
-func counted(n int, one, many string) string {
+func countNoun(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}

@@ -8,44 +8,44 @@ import (
 // InPlace describes the evidence from inside a module's tests, for a target whose inputs cannot
 // be recorded.
 type InPlace struct {
-	Calls      int64    `json:"calls"`                // of the target in one run of the tests and benchmarks
-	Tests      []string `json:"tests,omitempty"`      // tests, examples and fuzz tests that call it
-	Benchmarks []string `json:"benchmarks,omitempty"` // that call it
-	Timed      []string `json:"timed,omitempty"`      // benchmarks in which versions take turns; without one, nothing is timed
-	Around     []string `json:"around,omitempty"`     // of these: what they do between the calls is in the times
-	Parallel   []string `json:"parallel,omitempty"`   // of these: with RunParallel, which has one goroutine here
-	Untimed    string   `json:"untimed,omitempty"`    // why there are none
-	Flaky      []string `json:"flaky,omitempty"`      // tests that call it and differ from run to run: left out
-	Slow       []string `json:"slow,omitempty"`       // tests that call it and take too long: left out
-	Group      bool     `json:"group,omitempty"`      // several functions: each version is a program of its own
-	Within     Within   `json:"within"`               // how versions are compared within one call
-	Why        string   `json:"why,omitempty"`        // why not in a stronger way
-	Compared   int64    `json:"compared"`             // calls of the original with its own copy
-	Taped      int64    `json:"taped,omitempty"`      // calls of callbacks and interfaces in these
-	Unfailing  string   `json:"unfailing,omitempty"`  // why calls are not made again in which one of these fails
-	Open       bool     `json:"open,omitempty"`       // the tests need processes or a loopback network
-	Concurrent bool     `json:"concurrent,omitempty"` // several goroutines call it at once
-	Packages   []string `json:"packages"`             // whose tests these are
-	Because    string   `json:"because,omitempty"`    // why no record of a call serves
-	Outside    string   `json:"outside,omitempty"`    // by which it reads outside of its memory, or prints
-	Recorded   []string `json:"recorded,omitempty"`   // functions of a group whose recorded calls judge versions, too
-	Unnoticed  []string `json:"unnoticed,omitempty"`  // functions of a group whose effect the tests do not notice
+	Calls      int64          `json:"calls"`                // of the target in one run of the tests and benchmarks
+	Tests      []string       `json:"tests,omitempty"`      // tests, examples and fuzz tests that call it
+	Benchmarks []string       `json:"benchmarks,omitempty"` // that call it
+	Timed      []string       `json:"timed,omitempty"`      // benchmarks in which versions take turns, if there are any
+	Around     []string       `json:"around,omitempty"`     // of these: what they do between the calls is in the times
+	Parallel   []string       `json:"parallel,omitempty"`   // of these: with RunParallel, which has one goroutine here
+	Untimed    string         `json:"untimed,omitempty"`    // why there are none
+	Flaky      []string       `json:"flaky,omitempty"`      // tests that call it and differ from run to run: left out
+	Slow       []string       `json:"slow,omitempty"`       // tests that call it and take too long: left out
+	Group      bool           `json:"group,omitempty"`      // several functions: each version is a program of its own
+	Within     CallComparison `json:"within"`               // how versions are compared within one call
+	Why        string         `json:"why,omitempty"`        // why not in a stronger way
+	Compared   int64          `json:"compared"`             // calls of the original with its own copy
+	Taped      int64          `json:"taped,omitempty"`      // calls of callbacks and interfaces in these
+	Unfailing  string         `json:"unfailing,omitempty"`  // why calls are not made again in which one of these fails
+	Open       bool           `json:"open,omitempty"`       // the tests need processes or a loopback network
+	Concurrent bool           `json:"concurrent,omitempty"` // several goroutines call it at once
+	Packages   []string       `json:"packages"`             // whose tests these are
+	Because    string         `json:"because,omitempty"`    // why no record of a call serves
+	Outside    string         `json:"outside,omitempty"`    // by which it reads outside of its memory, or prints
+	Recorded   []string       `json:"recorded,omitempty"`   // functions of a group whose recorded calls judge, too
+	Unnoticed  []string       `json:"unnoticed,omitempty"`  // functions of a group whose effect the tests do not notice
 }
 
-// Within says how two versions are compared within one call of the target.
-type Within string
+// CallComparison says how two versions are compared within one call of the target.
+type CallComparison string
 
 // The ways, the strongest first.
 const (
-	ByTape   Within = "tape"   // on copies; callbacks and interfaces are recorded and answer again
-	ByCopies Within = "copies" // on copies; values that cannot be copied are shared
-	ByRuns   Within = "runs"   // not at all: whole runs of the tests are compared
+	ByTape   CallComparison = "tape"   // on copies; callbacks and interfaces are recorded and answer again
+	ByCopies CallComparison = "copies" // on copies; values that cannot be copied are shared
+	ByRuns   CallComparison = "runs"   // not at all: whole runs of the tests are compared
 )
 
 // String describes the evidence in one line.
 func (p *InPlace) String() string {
-	text := fmt.Sprintf("%s and %s make %s", counted(len(p.Tests), "test", "tests"),
-		counted(len(p.Benchmarks), "benchmark", "benchmarks"), counted(int(p.Calls), "call", "calls"))
+	text := fmt.Sprintf("%s and %s make %s", countNoun(len(p.Tests), "test", "tests"),
+		countNoun(len(p.Benchmarks), "benchmark", "benchmarks"), countNoun(int(p.Calls), "call", "calls"))
 	switch p.Within {
 	case ByTape:
 		return text + "; versions are compared within calls, with what they call recorded"
@@ -91,17 +91,18 @@ func (p *InPlace) Lacks() []string {
 	}
 	if len(p.Parallel) > 0 {
 		out = append(out, "goroutines that wait for each other: these benchmarks run in parallel, and here in one "+
-			"goroutine: "+someOf(p.Parallel, notCheckedInLine))
+			"goroutine: "+listSome(p.Parallel, notCheckedInLine))
 	}
 	if len(p.Unnoticed) > 0 {
 		out = append(out, "these functions: no test was seen to notice when one does nothing: "+
-			someOf(p.Unnoticed, notCheckedInLine))
+			listSome(p.Unnoticed, notCheckedInLine))
 	}
 	if len(p.Slow) > 0 {
-		out = append(out, "what these tests look at, which take long: "+someOf(p.Slow, notCheckedInLine))
+		out = append(out, "what these tests look at, which take long: "+listSome(p.Slow, notCheckedInLine))
 	}
 	if len(p.Flaky) > 0 {
-		out = append(out, "what these tests look at, which differ from run to run: "+someOf(p.Flaky, notCheckedInLine))
+		out = append(out, "what these tests look at, which differ from run to run: "+listSome(p.Flaky,
+			notCheckedInLine))
 	}
 	return out
 }

@@ -26,7 +26,7 @@ func runHealth(args []string, s streams) error {
 	// Flags that started a service are in no file, so read its command line.
 	if len(addresses) == 0 {
 		var err error
-		if addresses, err = servedHere("/proc"); err != nil {
+		if addresses, err = serviceAddresses("/proc"); err != nil {
 			return fmt.Errorf("%w; give the address of /healthz, as 127.0.0.1:9125", err)
 		}
 	}

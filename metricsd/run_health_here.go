@@ -14,10 +14,10 @@ import (
 	"github.com/beagle-go/beagle/metricsd/config"
 )
 
-// servedHere returns where each running service answers /healthz, by the flags, the environment and
-// the file that it was started with. A service is a process of this program. proc is where the
-// kernel shows the processes that this user may see: in a container, the container's.
-func servedHere(proc string) (addresses []string, _ error) {
+// serviceAddresses returns where each running service answers /healthz, by the flags, the
+// environment and the file that it was started with. A service is a process of this program. proc
+// is where the kernel shows the processes that this user may see: in a container, the container's.
+func serviceAddresses(proc string) (addresses []string, _ error) {
 	// Recognise the running program by its file, not its name: another program may be called
 	// metricsd, and an updated one has the name but other flags.
 	self, err := os.Stat(filepath.Join(proc, "self", "exe"))
@@ -54,7 +54,7 @@ func servedHere(proc string) (addresses []string, _ error) {
 		if err != nil {
 			return nil, fmt.Errorf("process %s: %w", e.Name(), err)
 		}
-		addresses = append(addresses, served(args[1], c)...)
+		addresses = append(addresses, verbAddresses(args[1], c)...)
 	}
 	// A service without HTTP has no address: it runs, and nobody can ask it.
 	if !running {
@@ -69,20 +69,20 @@ func words(file string) []string {
 	return strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00")
 }
 
-// served returns the addresses at which a configuration makes a verb answer.
-func served(verb string, c config.Config) (addresses []string) {
+// verbAddresses returns the addresses at which a configuration makes a verb answer.
+func verbAddresses(verb string, c config.Config) (addresses []string) {
 	if verb != "intake" && c.HTTP != "" {
-		addresses = append(addresses, near(c.HTTP))
+		addresses = append(addresses, localAddress(c.HTTP))
 	}
 	if verb != "agent" {
-		addresses = append(addresses, near(c.Intake.HTTP))
+		addresses = append(addresses, localAddress(c.Intake.HTTP))
 	}
 	return addresses
 }
 
-// near returns an address at which this machine reaches a listener, whose own address may stand for
-// all of the machine's.
-func near(address string) string {
+// localAddress returns an address at which this machine reaches a listener, whose own address may
+// stand for all of the machine's.
+func localAddress(address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return address

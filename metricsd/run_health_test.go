@@ -125,7 +125,7 @@ func TestServed(t *testing.T) {
 	for verb, want := range map[string][]string{
 		"agent": {"[::1]:1"}, "intake": {"10.0.0.7:2"}, "all": {"[::1]:1", "10.0.0.7:2"},
 	} {
-		if got := served(verb, c); !slices.Equal(got, want) {
+		if got := verbAddresses(verb, c); !slices.Equal(got, want) {
 			t.Errorf("%s is asked at %q, want %q", verb, got, want)
 		}
 	}

@@ -112,15 +112,15 @@ func (vs Values) answers(call *ast.CallExpr, operand ast.Expr) (set [256]bool, o
 	if d == nil || d.Body == nil || !vs.strange(operand, d) {
 		return set, false
 	}
-	b := vs.p.Once(answered{d}, func() any {
+	b := vs.p.Once(byteSetKey{d}, func() any {
 		set, err := vs.byteSet(call, operand)
 		return byteSet{set, err}
 	}).(byteSet)
 	return b.set, b.err == nil
 }
 
-// answered is the key of the set of a function.
-type answered struct{ *ast.FuncDecl }
+// byteSetKey is the key of the set of a function.
+type byteSetKey struct{ *ast.FuncDecl }
 
 // strange reports whether an expression cannot occur in a function or its callees, because the byte
 // has another name there.

@@ -130,7 +130,7 @@ func (a *effectsVisitor) write(l ast.Expr) {
 	// An element of an array that was declared inside stays inside.
 	if ix, ok := l.(*ast.IndexExpr); ok {
 		if v := a.p.Var(ix.X); a.inside(v) {
-			if _, array := v.Type().Underlying().(*types.Array); array {
+			if syntax.Is[*types.Array](v.Type()) {
 				return
 			}
 		}
@@ -224,7 +224,7 @@ func (p *Pass) fits(index ast.Expr, n int64) bool {
 }
 
 func (a *effectsVisitor) slice(n *ast.SliceExpr) {
-	if _, ok := a.p.Info.TypeOf(n.X).Underlying().(*types.Slice); ok && n.Low == nil && n.High == nil {
+	if syntax.Is[*types.Slice](a.p.Info.TypeOf(n.X)) && n.Low == nil && n.High == nil {
 		return
 	}
 	a.Panics = true
@@ -292,22 +292,16 @@ func (a *effectsVisitor) binary(n *ast.BinaryExpr) {
 
 func (p *Pass) isNil(e ast.Expr) bool { return p.Info.Types[e].IsNil() }
 
-func isFraction(t types.Type) bool {
-	b, ok := t.Underlying().(*types.Basic)
-	return ok && b.Info()&(types.IsFloat|types.IsComplex) != 0
-}
+func isFraction(t types.Type) bool { return syntax.Has(t, types.IsFloat|types.IsComplex) }
 
-func isUnsigned(t types.Type) bool {
-	b, ok := t.Underlying().(*types.Basic)
-	return ok && b.Info()&types.IsUnsigned != 0
-}
+func isUnsigned(t types.Type) bool { return syntax.Has(t, types.IsUnsigned) }
 
 func (a *effectsVisitor) selector(n *ast.SelectorExpr) {
 	sel := a.p.Info.Selections[n]
 	if sel == nil {
 		return
 	}
-	_, ptr := sel.Recv().Underlying().(*types.Pointer)
+	ptr := syntax.Is[*types.Pointer](sel.Recv())
 	through := ptr || sel.Indirect()
 	if fn, ok := sel.Obj().(*types.Func); ok {
 		// A method with a value receiver reads the memory behind a pointer receiver.

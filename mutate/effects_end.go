@@ -4,6 +4,8 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // ends reports whether a loop certainly ends, whatever its function gets: a condition compares a
@@ -20,15 +22,15 @@ func (p *Pass) ends(f *ast.ForStmt) bool {
 		case !ok:
 		case b.Op == token.LAND:
 			conds = append(conds, b.X, b.Y)
-		case p.nears(f, b.X, b.Op, b.Y), p.nears(f, b.Y, turned[b.Op], b.X):
+		case p.nears(f, b.X, b.Op, b.Y), p.nears(f, b.Y, swappedOps[b.Op], b.X):
 			return true
 		}
 	}
 	return false
 }
 
-// turned are the operators of comparisons whose operands change places.
-var turned = map[token.Token]token.Token{token.LSS: token.GTR, token.GTR: token.LSS, token.LEQ: token.GEQ,
+// swappedOps are the operators of comparisons whose operands change places.
+var swappedOps = map[token.Token]token.Token{token.LSS: token.GTR, token.GTR: token.LSS, token.LEQ: token.GEQ,
 	token.GEQ: token.LEQ, token.NEQ: token.NEQ}
 
 // nears reports whether each iteration brings x nearer to where `x op limit` is false.
@@ -44,7 +46,7 @@ func (p *Pass) nears(f *ast.ForStmt, x ast.Expr, op token.Token, limit ast.Expr)
 	if step == nil {
 		return false
 	}
-	if _, number := v.Type().Underlying().(*types.Basic); !number || p.Var(x) != v {
+	if !syntax.Is[*types.Basic](v.Type()) || p.Var(x) != v {
 		return p.isAbove(op, limit) && p.cutsFront(step, v)
 	}
 	up, down, shrinks := p.stepKind(step, v)

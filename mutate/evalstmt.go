@@ -309,7 +309,7 @@ func (ev *evaluator) convert(e *ast.CallExpr, to types.Type) Value {
 			return ev.fit(v, to)
 		}
 	case string:
-		if s, ok := to.Underlying().(*types.Slice); ok && isByte(s.Elem()) {
+		if s, ok := to.Underlying().(*types.Slice); ok && syntax.IsByte(s.Elem()) {
 			var list []Value
 			for i := range len(v) {
 				list = append(list, uint64(v[i]))

@@ -89,8 +89,8 @@ type call struct {
 	base   uint64        // memory in use before
 }
 
-// givenUp is the value of the panic that ends a call after the Guard gave it up.
-type givenUp struct{}
+// abandonedCall is the value of the panic that ends a call after the Guard gave it up.
+type abandonedCall struct{}
 
 // carryOut runs tasks, and returns the fault of each that failed. With a nil Guard nothing bounds
 // them.
@@ -111,7 +111,7 @@ func (p *Pass) carryOut(of []*Mutator, do func(p *Pass, task int) (keep func()))
 // first task that is left.
 func (g *Guard) run(p *Pass, t *tasks, from int) (next int) {
 	c, done := g.begin(from), make(chan struct{})
-	q := p.during(c)
+	q := p.forCall(c)
 	go func() {
 		defer close(done) // deferred, since a function may end its goroutine
 		defer g.end(c)
@@ -319,8 +319,8 @@ func inUse() uint64 {
 	return samples[0].Value.Uint64() + samples[1].Value.Uint64()
 }
 
-// during returns the Pass as a call sees it.
-func (p *Pass) during(c *call) *Pass {
+// forCall returns the Pass as a call sees it.
+func (p *Pass) forCall(c *call) *Pass {
 	return &Pass{
 		Src: p.Src, Fset: p.Fset, File: p.File, Pkg: p.Pkg, Info: p.Info, Func: p.Func,
 		Background: p.Background, whole: p.base(), call: c,
@@ -331,7 +331,7 @@ func (p *Pass) during(c *call) *Pass {
 // Guard gave up.
 func (p *Pass) base() *Pass {
 	if p.call != nil && p.call.gaveUp.Load() {
-		panic(givenUp{})
+		panic(abandonedCall{})
 	}
 	if p.whole != nil {
 		return p.whole

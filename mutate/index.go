@@ -185,9 +185,9 @@ func (p *Pass) Siblings(s ast.Stmt) ([]ast.Stmt, int) {
 	return nil, -1
 }
 
-// known holds facts about a version. Many rules ask for the same tables and the same tests of a
-// byte, and the search asks many times for a rule's offers.
-type known struct {
+// versionFacts holds facts about a version. Many rules ask for the same tables and the same tests
+// of a byte, and the search asks many times for a rule's offers.
+type versionFacts struct {
 	mu      sync.Mutex
 	offers  map[*Mutator][]offer
 	globals map[*types.Var]globalValue

@@ -98,7 +98,7 @@ type Pass struct {
 
 	once  sync.Once // guards index, which the first question makes
 	index *index
-	known known // computed values
+	known versionFacts // computed values
 
 	whole *Pass // if a Guard made this Pass for a call, the Pass that has these three
 	call  *call

@@ -238,10 +238,7 @@ func (p *Pass) Basic(e ast.Expr) types.BasicKind {
 	if t == nil {
 		return types.Invalid
 	}
-	if b, ok := t.Underlying().(*types.Basic); ok {
-		return b.Kind()
-	}
-	return types.Invalid
+	return syntax.Kind(t)
 }
 
 // IsBytes reports whether an index into t yields a byte: t is a string, or a slice or array of
@@ -254,16 +251,11 @@ func IsBytes(t types.Type) bool {
 	case *types.Basic:
 		return u.Info()&types.IsString != 0
 	case *types.Slice:
-		return isByte(u.Elem())
+		return syntax.IsByte(u.Elem())
 	case *types.Array:
-		return isByte(u.Elem())
+		return syntax.IsByte(u.Elem())
 	}
 	return false
-}
-
-func isByte(t types.Type) bool {
-	b, ok := t.Underlying().(*types.Basic)
-	return ok && b.Kind() == types.Uint8
 }
 
 // Same reports whether two expressions have the same text, apart from blank space and parentheses,

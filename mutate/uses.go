@@ -4,6 +4,8 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // Uses lists the identifiers below root that use v, in source order.
@@ -50,8 +52,7 @@ func (p *Pass) Changes(e ast.Expr) bool {
 				return false
 			}
 		case *ast.SliceExpr:
-			_, array := p.Info.TypeOf(up.X).Underlying().(*types.Array)
-			return array && up.X == child
+			return syntax.Is[*types.Array](p.Info.TypeOf(up.X)) && up.X == child
 		case *ast.UnaryExpr:
 			return up.Op == token.AND
 		case *ast.IncDecStmt:

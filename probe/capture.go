@@ -25,7 +25,7 @@ func Enter[A any](s *Site, args *A) Call {
 	if a == nil || s.about.argsType != reflect.TypeFor[A]() {
 		return Call{}
 	}
-	return a.enter(hidden(unsafe.Pointer(args)))
+	return a.enter(hidePointer(unsafe.Pointer(args)))
 }
 
 // EnterAt is [Enter] for generated code. args must point to the struct that the site was registered
@@ -35,7 +35,7 @@ func EnterAt(s *Site, args unsafe.Pointer) Call {
 	if a == nil {
 		return Call{}
 	}
-	return a.enter(hidden(args))
+	return a.enter(hidePointer(args))
 }
 
 // Leave captures the results of a call that returned. Questions about results see the arguments as
@@ -51,7 +51,7 @@ func Leave[A, R any](c *Call, args *A, results *R) {
 	c.a.lasted.add(c.began)
 	about := &c.a.site.about
 	if about.argsType == reflect.TypeFor[A]() && about.resultsType == reflect.TypeFor[R]() {
-		c.a.leave(c.slot, hidden(unsafe.Pointer(args)), hidden(unsafe.Pointer(results)))
+		c.a.leave(c.slot, hidePointer(unsafe.Pointer(args)), hidePointer(unsafe.Pointer(results)))
 	}
 	c.finish()
 }
@@ -67,7 +67,7 @@ func LeaveAt(c *Call, args, results unsafe.Pointer) {
 		return
 	}
 	c.a.lasted.add(c.began)
-	c.a.leave(c.slot, hidden(args), hidden(results))
+	c.a.leave(c.slot, hidePointer(args), hidePointer(results))
 	c.finish()
 }
 
@@ -101,11 +101,11 @@ func (c *Call) finish() {
 	c.a.s.ring.publish(c.slot)
 }
 
-// hidden returns p in a way that the compiler does not see through. So a function's arguments need
-// not move to the heap for the sake of a call that is captured once in a million.
+// hidePointer returns p in a way that the compiler does not see through. So a function's arguments
+// need not move to the heap for the sake of a call that is captured once in a million.
 //
 //go:nosplit
-func hidden(p unsafe.Pointer) unsafe.Pointer {
+func hidePointer(p unsafe.Pointer) unsafe.Pointer {
 	x := uintptr(p)
 	return *(*unsafe.Pointer)(unsafe.Pointer(&x))
 }

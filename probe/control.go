@@ -111,7 +111,7 @@ func (p *prober) question(q *wire.Request, r *wire.Reply) (err error) {
 	defer p.mu.Unlock()
 	switch {
 	case p.session == nil:
-		return fmt.Errorf("nothing is armed%s", because(p.disarmed))
+		return fmt.Errorf("nothing is armed%s", reasonText(p.disarmed))
 	case q.Verb == wire.VerbUnask:
 		var a wire.Answer
 		if a, err = p.session.remove(q.ID); err == nil {
@@ -129,7 +129,7 @@ func (p *prober) question(q *wire.Request, r *wire.Reply) (err error) {
 func (p *prober) pull(limit int) (events []byte, more bool, err error) {
 	s := p.current()
 	if s == nil {
-		return nil, false, fmt.Errorf("nothing is armed%s", because(p.disarmed))
+		return nil, false, fmt.Errorf("nothing is armed%s", reasonText(p.disarmed))
 	}
 	if s.ring == nil {
 		return nil, false, nil

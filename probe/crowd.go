@@ -86,10 +86,10 @@ func (a *arming) disperse() {
 	a.site.word.CompareAndSwap(counting|following, counting)
 }
 
-// A beside counts calls by the others that were under way when they began.
-type beside struct{ none, one, few, many atomic.Uint64 }
+// An overlapCounts counts calls by the others that were under way when they began.
+type overlapCounts struct{ none, one, few, many atomic.Uint64 }
 
-func (b *beside) add(others int64) {
+func (b *overlapCounts) add(others int64) {
 	switch {
 	case others <= 0:
 		b.none.Add(1)
@@ -103,7 +103,7 @@ func (b *beside) add(others int64) {
 }
 
 // counts are nil until a call is followed.
-func (b *beside) counts() *wire.Beside {
+func (b *overlapCounts) counts() *wire.Beside {
 	w := wire.Beside{None: b.none.Load(), One: b.one.Load(), Few: b.few.Load(), Many: b.many.Load()}
 	if w == (wire.Beside{}) {
 		return nil

@@ -141,13 +141,13 @@ func (p *prober) leased(lease string) (*session, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.session == nil || p.session.lease != lease {
-		return nil, fmt.Errorf("no session has this lease%s", because(p.disarmed))
+		return nil, fmt.Errorf("no session has this lease%s", reasonText(p.disarmed))
 	}
 	p.session.beat = p.now()
 	return p.session, nil
 }
 
-func because(why string) string {
+func reasonText(why string) string {
 	if why == "" {
 		return ""
 	}
@@ -169,7 +169,7 @@ func newLease() string { return rand.Text() }
 func (p *prober) status() *wire.Status {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	st := &wire.Status{Process: about(p.raw), Disarmed: p.disarmed}
+	st := &wire.Status{Process: describeProcess(p.raw), Disarmed: p.disarmed}
 	now := p.now()
 	for _, site := range p.sites {
 		st.Sites = append(st.Sites, site.describe(p.session, now))
@@ -225,8 +225,8 @@ func (s *session) drops() wire.Dropped {
 		Fault: d.fault.Load(), Late: d.late.Load()}
 }
 
-// about describes the process.
-func about(raw bool) wire.Process {
+// describeProcess describes the process.
+func describeProcess(raw bool) wire.Process {
 	w := wire.Process{PID: os.Getpid(), Raw: raw}
 	w.Host, _ = os.Hostname()
 	if exe, err := os.Executable(); err == nil {

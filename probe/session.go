@@ -45,7 +45,7 @@ type arming struct {
 
 	window   atomic.Uint64 // calls in windows in which each is counted
 	crowd    atomic.Pointer[crowd]
-	beside   beside
+	beside   overlapCounts
 	together atomic.Bool
 	taken    atomic.Uint64
 	recorded atomic.Uint64

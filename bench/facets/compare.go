@@ -62,12 +62,12 @@ func compare(u *source.Unit, t *trace, r *capture.Records) ([]comparison, error)
 // for the normal interval; so is its absence.
 func (c *comparer) share(facet, of string, trace, captured, n float64) {
 	if n*min(trace, 1-trace) >= 5 {
-		c.about(facet, of, trace, captured, math.Sqrt(trace*(1-trace)/n))
+		c.compareKnown(facet, of, trace, captured, math.Sqrt(trace*(1-trace)/n))
 	}
 }
 
-// about compares a figure whose standard error is known.
-func (c *comparer) about(facet, of string, trace, captured, deviation float64) {
+// compareKnown compares a figure whose standard error is known.
+func (c *comparer) compareKnown(facet, of string, trace, captured, deviation float64) {
 	half := special.Normal95 * deviation
 	c.list = append(c.list, comparison{facet, of, trace, captured, trace - half, trace + half})
 }
@@ -258,7 +258,7 @@ func (c *comparer) bytes(i int, x *values) {
 		if squares == 0 {
 			continue
 		}
-		c.about("bytes", fmt.Sprintf("%s %q", c.t.facets.Params[i].Name, rune(b)), share,
+		c.compareKnown("bytes", fmt.Sprintf("%s %q", c.t.facets.Params[i].Name, rune(b)), share,
 			c.facets.Params[i].Bytes[b], math.Sqrt(squares/calls/c.n)*calls/total)
 	}
 }
@@ -273,7 +273,8 @@ func (c *comparer) distinct(i int, x *values, captured int) {
 		mean, variance = mean+seen, variance+seen*(1-seen)
 	}
 	if variance > 1 {
-		c.about("cardinality", fmt.Sprintf("%s; all calls have %d", c.facets.Params[i].Name, len(x.counts)), mean,
+		c.compareKnown("cardinality", fmt.Sprintf("%s; all calls have %d", c.facets.Params[i].Name, len(x.counts)),
+			mean,
 			float64(c.facets.Params[i].Distinct), math.Sqrt(variance))
 	}
 }
@@ -307,7 +308,7 @@ func (c *comparer) number(seen float64) {
 		squares += (n - mean) * (n - mean)
 	}
 	squares += (bins - float64(len(counts))) * mean * mean
-	c.about("number of calls", "", mean*bins, seen, bins*math.Sqrt(squares/bins/c.t.long.Seconds()))
+	c.compareKnown("number of calls", "", mean*bins, seen, bins*math.Sqrt(squares/bins/c.t.long.Seconds()))
 }
 
 // window is how long the probe counts all calls, each second.
@@ -317,10 +318,10 @@ const window = 20 * time.Millisecond
 // calls meet.
 func (c *comparer) order() {
 	for _, a := range c.facets.Again {
-		c.share("again", fmt.Sprintf("%.0f calls later", a.Calls), c.t.again(a.Calls), a.Share, float64(a.Pairs))
+		c.share("again", fmt.Sprintf("%.0f calls later", a.Calls), c.t.repeatShare(a.Calls), a.Share, float64(a.Pairs))
 	}
 	if f := c.facets.InFlight; f != nil && f.Beside != nil {
-		b := c.t.beside()
+		b := c.t.overlapShares()
 		for i, share := range []float64{f.Beside.None, f.Beside.One, f.Beside.Few, f.Beside.Many} {
 			c.share("beside", []string{"none", "one", "2 or 3", "more"}[i], b[i], share, f.Beside.Calls)
 		}
@@ -332,6 +333,6 @@ func (c *comparer) order() {
 		}
 		n := float64(len(c.t.calls))
 		rate := n / c.t.long.Seconds() / 1e9
-		c.about("under way", "the mean", rate*sum/n, f.Mean, rate*math.Sqrt((squares/n-sum*sum/n/n)/f.Calls))
+		c.compareKnown("under way", "the mean", rate*sum/n, f.Mean, rate*math.Sqrt((squares/n-sum*sum/n/n)/f.Calls))
 	}
 }

@@ -111,6 +111,7 @@ type sum struct {
 func (f traced) compare(
 	ctx context.Context, module, dir string, captures [][]capture.Pulled, spans []span, sums map[string]*sum,
 ) error {
+	// Read the whole truth: the target, and the trace of all its calls.
 	u, err := source.Load(ctx, source.Options{Dir: module, Spec: f.spec})
 	if err != nil {
 		return err
@@ -119,6 +120,7 @@ func (f traced) compare(
 	if err != nil {
 		return err
 	}
+	// Compare each capture with the trace of the same time. The first one is printed whole.
 	for i, t := range traces {
 		r, err := capture.Convert(u, captures[i])
 		if err != nil {

@@ -71,7 +71,7 @@ func readTraces(path string, u *source.Unit, spans []span) ([]*trace, error) {
 		if t.records, err = corpus.Read(u, &lines[i], path); err != nil {
 			return nil, err
 		}
-		c, err := corpus.Observed(u, t.records, corpus.Seen{})
+		c, err := corpus.Observed(u, t.records, corpus.Observations{})
 		if err != nil {
 			return nil, err
 		}
@@ -80,9 +80,9 @@ func readTraces(path string, u *source.Unit, spans []span) ([]*trace, error) {
 	return all, nil
 }
 
-// again returns how often a call had the arguments of one at about that distance before it: the
-// mean over half the distance to one and a half, as a gate's vary.
-func (t *trace) again(distance float64) float64 {
+// repeatShare returns how often a call had the arguments of one at about that distance before it:
+// the mean over half the distance to one and a half, as a gate's vary.
+func (t *trace) repeatShare(distance float64) float64 {
 	same, pairs := 0, 0
 	for k := range 21 {
 		d := max(1, int(distance*(0.5+float64(k)/20)))
@@ -96,8 +96,9 @@ func (t *trace) again(distance float64) float64 {
 	return float64(same) / float64(max(pairs, 1))
 }
 
-// beside returns the shares of the calls that began beside none, one, two or three, and more.
-func (t *trace) beside() (b [4]float64) {
+// overlapShares returns the shares of the calls that began beside none, one, two or three, and
+// more.
+func (t *trace) overlapShares() (b [4]float64) {
 	for _, c := range t.calls {
 		switch {
 		case c.others <= 0:

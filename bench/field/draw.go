@@ -72,11 +72,12 @@ type drawer struct {
 
 	types bool // draw types, by their methods
 
-	known map[string]drawn // by module and version
+	known map[string]drawnFunctions // by module and version
 }
 
-// drawn lists the functions that the benchmarks of a module exercise, or says why it cannot.
-type drawn struct {
+// drawnFunctions lists the functions that the benchmarks of a module exercise, or says why it
+// cannot.
+type drawnFunctions struct {
 	Module    string   `json:"module"`
 	Version   string   `json:"version"`
 	Seed      uint64   `json:"seed"`
@@ -88,9 +89,9 @@ func (d *drawer) file() string { return filepath.Join(d.dir, "drawn.jsonl") }
 
 // open reads the findings of earlier draws.
 func (d *drawer) open() error {
-	d.known = map[string]drawn{}
+	d.known = map[string]drawnFunctions{}
 	return readLines(d.file(), func(line []byte) error {
-		var m drawn
+		var m drawnFunctions
 		if err := json.Unmarshal(line, &m); err != nil {
 			return err
 		}
@@ -122,7 +123,7 @@ func (d *drawer) draw(ctx context.Context, m module, half string, per int) ([]fu
 	}
 	if !ok {
 		d.say("%s: which functions its benchmarks exercise", m.path)
-		found = drawn{Module: m.path, Version: m.version, Seed: d.seed}
+		found = drawnFunctions{Module: m.path, Version: m.version, Seed: d.seed}
 		var err error
 		if found.Functions, err = d.exercised(ctx, m); err != nil {
 			found.Problem = err.Error()
@@ -214,7 +215,7 @@ func (d *drawer) exercised(ctx context.Context, m module) ([]string, error) {
 	var problem error
 	used := 0
 	for _, p := range packages[:min(len(packages), triedPackages)] {
-		names, err := d.covered(ctx, dir, p)
+		names, err := d.coveredFunctions(ctx, dir, p)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -283,9 +284,9 @@ const (
 	benchTime     = 10 * time.Second // of one
 )
 
-// covered runs some benchmarks of a package, drawn by the seed, for a few iterations each. It lists
-// the functions that every iteration of one of them runs.
-func (d *drawer) covered(ctx context.Context, dir, pkg string) ([]string, error) {
+// coveredFunctions runs some benchmarks of a package, drawn by the seed, for a few iterations each.
+// It lists the functions that every iteration of one of them runs.
+func (d *drawer) coveredFunctions(ctx context.Context, dir, pkg string) ([]string, error) {
 	// Build the package's tests with counters.
 	scratch, err := os.MkdirTemp("", "field-cover-")
 	if err != nil {

@@ -193,7 +193,7 @@ func (l *liftSample) liftFile(ctx context.Context, conf *packages.Config, p *pac
 	s := lift.NewStudy(mutate.InPlace(pass), o)
 	l.studied++
 	for _, r := range s.Regions() {
-		l.of(r.Kind).cut++
+		l.tally(r.Kind).cut++
 	}
 	if len(s.Regions()) == 0 {
 		return nil
@@ -219,7 +219,7 @@ func (l *liftSample) liftFile(ctx context.Context, conf *packages.Config, p *pac
 	l.spent += rt.ProcessCPU() - start
 	for _, a := range rep.Answers {
 		if a.Why != "it did not run" {
-			l.of(a.Kind).ran++
+			l.tally(a.Kind).ran++
 		}
 	}
 	if len(rep.Matches) == 0 {
@@ -240,9 +240,9 @@ func (l *liftSample) retry(ctx context.Context, program, pkg string, s *lift.Stu
 		return fmt.Errorf("%s: the second time: %s", pkg, why)
 	}
 	// Count the terms that still hold.
-	held, regions := s.Held()
+	held, regions := s.HeldRegions()
 	for i, r := range regions {
-		t := l.of(r.Kind)
+		t := l.tally(r.Kind)
 		t.proposed++
 		mark := "no "
 		if held[i] {
@@ -259,7 +259,7 @@ func (l *liftSample) retry(ctx context.Context, program, pkg string, s *lift.Stu
 // liftTerms bounds the terms that are tried for each function of a file.
 const liftTerms = 500_000
 
-func (l *liftSample) of(kind string) *tally {
+func (l *liftSample) tally(kind string) *tally {
 	if l.kinds[kind] == nil {
 		l.kinds[kind] = &tally{}
 	}
@@ -350,7 +350,7 @@ func (l *liftSample) report(w io.Writer) error {
 	fmt.Fprintln(t, "piece\tcandidates\tran\tproposed\theld on fresh inputs\t")
 	var sum tally
 	for _, kind := range []string{"function", "loop", "rest", "expression"} {
-		k := l.of(kind)
+		k := l.tally(kind)
 		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t\n", kind, k.cut, k.ran, k.proposed, k.held)
 		sum.cut, sum.ran, sum.proposed, sum.held = sum.cut+k.cut, sum.ran+k.ran, sum.proposed+k.proposed,
 			sum.held+k.held

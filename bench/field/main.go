@@ -66,7 +66,7 @@ func run(ctx context.Context, args []string) error {
 		l.flags(f)
 		do = func() error { return l.run(ctx) }
 	case "why":
-		w := &why{}
+		w := &reasonCounts{}
 		w.flags(f)
 		do = func() error { return w.look(ctx, os.Stdout, os.Stderr) }
 	case "", "help", "-h", "-help", "--help":

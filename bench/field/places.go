@@ -12,12 +12,12 @@ import (
 // only keeps the rules that -rule names.
 func (r *recall) only() ([]*mutate.Mutator, error) {
 	if r.names == "" {
-		return own(), nil
+		return ownRules(), nil
 	}
 	var out []*mutate.Mutator
 	for name := range strings.SplitSeq(r.names, ",") {
 		m := rules.Named(name)
-		if m == nil || !slices.Contains(own(), m) {
+		if m == nil || !slices.Contains(ownRules(), m) {
 			return nil, fmt.Errorf("-rule names %q, which is not a rule of this repository", name)
 		}
 		out = append(out, m)

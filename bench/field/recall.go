@@ -45,7 +45,7 @@ type recall struct {
 	faults                       map[string]int
 
 	program string // hash of this command
-	kept    *shelf[counted]
+	kept    *shelf[moduleCounts]
 }
 
 func (r *recall) flags(f *flag.FlagSet) {
@@ -305,8 +305,8 @@ func placeIn(stack string) string {
 	return "a place outside of the rules"
 }
 
-// own returns the rules written here, without those of Go's own tools.
-func own() []*mutate.Mutator {
+// ownRules returns the rules written here, without those of Go's own tools.
+func ownRules() []*mutate.Mutator {
 	return slices.DeleteFunc(slices.Clone(rules.All), func(m *mutate.Mutator) bool {
 		return slices.Contains(rules.GoFixes, m)
 	})
@@ -378,7 +378,7 @@ func (r *recall) save(path string) error {
 			name, n, _ := strings.Cut(strings.TrimSpace(line), " ")
 			counted[name] = n
 		}
-		rules = own()
+		rules = ownRules()
 	}
 	// Enter the new counts.
 	for _, m := range r.rules {

@@ -10,8 +10,8 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// A counted holds the counts of a recall in one module.
-type counted struct {
+// A moduleCounts holds the counts of a recall in one module.
+type moduleCounts struct {
 	Key       string         `json:"key"`
 	Modules   int            `json:"modules"` // 1, or 0 if it could not be read
 	Packages  int            `json:"packages"`
@@ -34,7 +34,7 @@ func (r *recall) keep() error {
 	if err != nil {
 		return err
 	}
-	key := func(c *counted) (string, bool) { return c.Key, true }
+	key := func(c *moduleCounts) (string, bool) { return c.Key, true }
 	r.kept, err = openShelf(filepath.Join(r.dir, "recall.jsonl"), key)
 	return err
 }
@@ -57,7 +57,7 @@ func (r *recall) counts(ctx context.Context, m module) error {
 		if ctx.Err() != nil {
 			return errors.New("stopped; with -dir the same command goes on where this one ended")
 		}
-		c = &counted{
+		c = &moduleCounts{
 			Key: r.key(m), Modules: one.modules, Packages: one.packages, Functions: one.functions,
 			Hits: one.hits, Faults: one.faults,
 		}

@@ -15,7 +15,7 @@ import (
 // stand beside counts of other functions.
 func TestSaveSome(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "recall.txt")
-	all := &recall{functions: 100, packages: 9, modules: 3, rules: own(),
+	all := &recall{functions: 100, packages: 9, modules: 3, rules: ownRules(),
 		hits: map[string]int{"unroll": 4, "window": 2}}
 	if err := all.save(path); err != nil {
 		t.Fatal(err)
@@ -47,7 +47,7 @@ func TestRecallGoesOn(t *testing.T) {
 	if err := first.keep(); err != nil {
 		t.Fatal(err)
 	}
-	kept := &counted{
+	kept := &moduleCounts{
 		Key: first.key(m), Modules: 1, Packages: 2, Functions: 30,
 		Hits: map[string]int{"unroll": 4}, Failed: "example.com/m: a part of it",
 	}

@@ -25,9 +25,9 @@ import (
 	"github.com/beagle-go/beagle/suite/commits/change"
 )
 
-// A why holds the counts of the verb why: versions that the rules make of functions of the
+// A reasonCounts holds the counts of the verb why: versions that the rules make of functions of the
 // development half, and functions that they cannot reach.
-type why struct {
+type reasonCounts struct {
 	options
 	code    bool
 	commits bool // functions before performance commits instead of drawn ones
@@ -46,7 +46,7 @@ type why struct {
 	shelf *shelf[result]
 }
 
-func (w *why) flags(f *flag.FlagSet) {
+func (w *reasonCounts) flags(f *flag.FlagSet) {
 	w.half = development
 	f.StringVar(&w.root, "root", ".", "root of Beagle's repository")
 	f.StringVar(&w.dir, "dir", "", "keep modules in this `directory`, and read the results that a sample left there")
@@ -59,7 +59,7 @@ func (w *why) flags(f *flag.FlagSet) {
 }
 
 // look draws functions and examines each.
-func (w *why) look(ctx context.Context, out, progress io.Writer) error {
+func (w *reasonCounts) look(ctx context.Context, out, progress io.Writer) error {
 	// Check the flags.
 	if w.dir == "" {
 		return errors.New("why needs -dir, where modules and the results of a sample lie")
@@ -70,7 +70,7 @@ func (w *why) look(ctx context.Context, out, progress io.Writer) error {
 	}
 	w.rules, w.no, w.out = map[string]int{}, map[string]int{}, out
 	if w.commits {
-		return w.before(ctx)
+		return w.examineCommits(ctx)
 	}
 	// Read the modules, and the results of a sample.
 	modules, err := readModules(filepath.Join(w.root, "bench", "field", "modules.txt"))
@@ -113,7 +113,7 @@ func (w *why) look(ctx context.Context, out, progress io.Writer) error {
 }
 
 // explain reports the versions that the rules make of a function.
-func (w *why) explain(ctx context.Context, f function) error {
+func (w *reasonCounts) explain(ctx context.Context, f function) error {
 	fmt.Fprintf(w.out, "\n%s %s\n", f.path, f.Spec)
 	w.seen++
 	dir, err := modcopy.Get(ctx, filepath.Join(w.dir, "mod"), f.path, f.version)
@@ -123,11 +123,12 @@ func (w *why) explain(ctx context.Context, f function) error {
 	if r := w.shelf.get(f.key()); r != nil {
 		fmt.Fprintf(w.out, "  sample: %s\n", r.words())
 	}
-	return w.of(ctx, dir, f.Spec)
+	return w.examineFunction(ctx, dir, f.Spec)
 }
 
-// before examines the functions of the development half of the commits, as they were before them.
-func (w *why) before(ctx context.Context) error {
+// examineCommits examines the functions of the development half of the commits, as they were before
+// them.
+func (w *reasonCounts) examineCommits(ctx context.Context) error {
 	entries, err := change.All()
 	if err != nil {
 		return err
@@ -140,7 +141,7 @@ func (w *why) before(ctx context.Context) error {
 		fmt.Fprintf(w.out, "\n%s\n", e.Name())
 		dir, _, err := e.Candidate(ctx, w.dir)
 		if err == nil {
-			err = w.of(ctx, dir, e.Function)
+			err = w.examineFunction(ctx, dir, e.Function)
 		}
 		if err != nil {
 			w.cannot(err)
@@ -151,13 +152,13 @@ func (w *why) before(ctx context.Context) error {
 }
 
 // cannot reports why a function cannot be read.
-func (w *why) cannot(err error) {
+func (w *reasonCounts) cannot(err error) {
 	w.unread++
 	fmt.Fprintf(w.out, "  cannot be read: %v\n", err)
 }
 
-// of reports on a function of a directory.
-func (w *why) of(ctx context.Context, dir, spec string) error {
+// examineFunction reports on a function of a directory.
+func (w *reasonCounts) examineFunction(ctx context.Context, dir, spec string) error {
 	u, err := source.Load(ctx, source.Options{Dir: dir, Spec: spec, InPlace: true, Env: []string{"GOWORK=off"}})
 	if err != nil {
 		return err
@@ -207,7 +208,7 @@ func originalPass(u *source.Unit, name string) *mutate.Pass {
 
 // ask lists the versions that the rules make of a function, and the refusals. The policy reads each
 // version as it would in a search.
-func (w *why) ask(ctx context.Context, u *source.Unit, p *mutate.Pass) error {
+func (w *reasonCounts) ask(ctx context.Context, u *source.Unit, p *mutate.Pass) error {
 	versions, allowed := 0, 0
 	env := &verify.Env{Unit: u, InPlace: u.Unrecordable != nil}
 	for _, m := range rules.Default {
@@ -309,7 +310,7 @@ func unreached(p *mutate.Pass) []string {
 }
 
 // total sums up all functions.
-func (w *why) total() {
+func (w *reasonCounts) total() {
 	fmt.Fprintf(w.out, "\n%d functions; of %d no rule makes a version\n", w.seen, w.none)
 	fmt.Fprintf(w.out, "of %d more the policy refuses all versions; %d cannot be read\n", w.barred, w.unread)
 	fmt.Fprintf(w.out, "%d versions; the policy refuses %d\n", w.versions, w.forbidden)

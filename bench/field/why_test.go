@@ -62,7 +62,7 @@ func since(n float64) float64 {
 	}
 	said := map[string]string{}
 	var out strings.Builder
-	w := &why{out: &out, rules: map[string]int{}, no: map[string]int{}}
+	w := &reasonCounts{out: &out, rules: map[string]int{}, no: map[string]int{}}
 	for _, spec := range []string{"ID", "Plain", "Late", "Sort"} {
 		u, err := source.Load(context.Background(), source.Options{Dir: dir, Spec: spec, Env: []string{"GOWORK=off"}})
 		if err != nil {

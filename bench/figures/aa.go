@@ -22,8 +22,8 @@ const (
 	twoGoal       = 0.5
 )
 
-// judged is the output of `beagle rates --json`.
-type judged struct {
+// ratesReport is the output of `beagle rates --json`.
+type ratesReport struct {
 	Rates  *beagle.ErrorRates `json:"rates"`
 	Trials []judgedTrial      `json:"trials"`
 }
@@ -38,7 +38,7 @@ type judgedTrial struct {
 
 // rates makes trials, or continues earlier ones from a journal that is kept. It writes all rates to
 // the file that reports read.
-func (l *lab) rates(ctx context.Context, itself, gains int) (*judged, error) {
+func (l *lab) rates(ctx context.Context, itself, gains int) (*ratesReport, error) {
 	home, err := keptFigures()
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func (l *lab) rates(ctx context.Context, itself, gains int) (*judged, error) {
 	if err != nil {
 		return nil, fmt.Errorf("beagle rates: %w", err)
 	}
-	j := new(judged)
+	j := new(ratesReport)
 	if err := json.Unmarshal(out, j); err != nil {
 		return nil, err
 	}
@@ -70,8 +70,8 @@ func keptFigures() (string, error) {
 	return filepath.Join(cache, "beagle-figures"), err
 }
 
-// wanted returns a number of trials.
-func (l *lab) wanted(full, quick int) int {
+// trialCount returns a number of trials.
+func (l *lab) trialCount(full, quick int) int {
 	switch {
 	case l.trialsWanted > 0:
 		return l.trialsWanted
@@ -83,7 +83,7 @@ func (l *lab) wanted(full, quick int) int {
 
 // aa judges functions against themselves.
 func aa(ctx context.Context, l *lab) (*section, error) {
-	want := l.wanted(aaTrials, quickAATrials)
+	want := l.trialCount(aaTrials, quickAATrials)
 	j, err := l.rates(ctx, want, 0)
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func aa(ctx context.Context, l *lab) (*section, error) {
 
 // leaning measures whether the judge favours the version that it calls the candidate, where there
 // is no difference.
-func (j *judged) leaning() string {
+func (j *ratesReport) leaning() string {
 	var logs []float64
 	faster := 0
 	for _, t := range j.Trials {
@@ -137,7 +137,7 @@ func rateText(what string, r beagle.Rate) string {
 }
 
 // byFunction returns a table of the trials of a truth.
-func (j *judged) byFunction(truth string) string {
+func (j *ratesReport) byFunction(truth string) string {
 	rows := map[string][]judgedTrial{}
 	var order []string
 	for _, t := range j.Trials {

@@ -84,15 +84,15 @@ func (c *chart) lines(b *strings.Builder, x, y func(float64) float64) {
 		}
 		fmt.Fprintf(b, `<polyline points="%s" fill="none" stroke="%s" stroke-width="2"/>`,
 			strings.Join(points, " "), colour)
-		at := apart(taken, y(s.y[len(s.y)-1])+4)
+		at := freePlace(taken, y(s.y[len(s.y)-1])+4)
 		taken = append(taken, at)
 		fmt.Fprintf(b, `<text x="%g" y="%.1f" fill="%s">%s</text>`+"\n", chartWidth-right+10, at, colour,
 			html.EscapeString(s.name))
 	}
 }
 
-// apart returns the nearest free place for a line of text, up or down.
-func apart(taken []float64, want float64) float64 {
+// freePlace returns the nearest free place for a line of text, up or down.
+func freePlace(taken []float64, want float64) float64 {
 	const height = 14
 	for d := 0.0; ; d++ {
 		for _, at := range []float64{want - d, want + d} {

@@ -35,7 +35,7 @@ func TestChart(t *testing.T) {
 			t.Errorf("%s is not named", s.name)
 		}
 	}
-	if at := apart([]float64{100, 114}, 100); at != 86 {
+	if at := freePlace([]float64{100, 114}, 100); at != 86 {
 		t.Errorf("a third name at 100 goes to %v, want 86", at)
 	}
 }

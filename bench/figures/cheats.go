@@ -69,7 +69,7 @@ func cheats(ctx context.Context, l *lab) (*section, error) {
 			s.miss("%s: %s", c.name, why)
 		}
 		by[c.caughtBy()]++
-		rows = append(rows, []string{c.about(), c.check, c.caughtBy(), tail.Short(tail.First(c.verdict.Reason), 110)})
+		rows = append(rows, []string{c.title(), c.check, c.caughtBy(), tail.Short(tail.First(c.verdict.Reason), 110)})
 	}
 	s.text = table([]string{"candidate", "must be refused by", "refused by", "reason"}, rows) + "\n" +
 		summary(len(list), by) + "\n"
@@ -91,7 +91,7 @@ func (l *lab) catalogue() ([]*cheat, error) {
 			case "original.go", "rest.go":
 				f.Name = "p/" + f.Name
 			case "corpus.jsonl":
-				f.Data = calls(append(f.Data, heldOut(ar)...))
+				f.Data = calls(append(f.Data, holdoutFile(ar)...))
 			case "holdout.jsonl": // Beagle chooses by itself what it holds out
 				continue
 			default:
@@ -117,7 +117,7 @@ func (l *lab) catalogue() ([]*cheat, error) {
 	return list, nil
 }
 
-func heldOut(ar *txtar.Archive) []byte {
+func holdoutFile(ar *txtar.Archive) []byte {
 	for _, f := range ar.Files {
 		if f.Name == "holdout.jsonl" {
 			return f.Data
@@ -214,8 +214,8 @@ func (c *cheat) unexpected() string {
 	return ""
 }
 
-// about returns the name, and its place in the list of required cheats.
-func (c *cheat) about() string {
+// title returns the name, and its place in the list of required cheats.
+func (c *cheat) title() string {
 	for _, r := range required {
 		if r.file == c.name {
 			return "**" + r.what + "** `" + c.name + "`"

@@ -18,8 +18,8 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// enough is the number of kills in the goal.
-const enough = 20
+// goalKills is the number of kills in the goal.
+const goalKills = 20
 
 // A moment says when to kill a process: a random time after it entered a stage, or after a random
 // number of further verdicts.
@@ -78,7 +78,7 @@ func crash(ctx context.Context, l *lab) (*section, error) {
 			}
 			time.Sleep(rand.N(most))
 		}
-		killed, err := until(l.command(ctx, home, args...), k.stage, syscall.SIGKILL, wait)
+		killed, err := signalAfter(l.command(ctx, home, args...), k.stage, syscall.SIGKILL, wait)
 		if err != nil {
 			return nil, err
 		}
@@ -146,8 +146,8 @@ func report(dead []casualty, end map[string]int64, disturbed, quiet *beagle.Resu
 			[]string{d.moment, fmt.Sprint(d.kept), fmt.Sprint(d.redone), fmt.Sprint(len(d.left)),
 				fmt.Sprint(d.scratch)})
 	}
-	if len(dead) < enough {
-		s.miss("%d kills, %d are wanted: the run ended before", len(dead), enough)
+	if len(dead) < goalKills {
+		s.miss("%d kills, %d are wanted: the run ended before", len(dead), goalKills)
 	}
 	s.text = table([]string{"killed", "verdicts in the store", "of them made again", "processes left behind",
 		"scratch files and directories left until the next start"}, rows) + "\n"

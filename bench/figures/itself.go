@@ -67,8 +67,9 @@ func (l *lab) trials(ctx context.Context) ([]trial, error) {
 // Rewrites apply to the last kind, and cannot help.
 var unbeatable = []string{"Index", "Equal", "Clamp", "Hash"}
 
-// itself judges functions against themselves, and searches functions that no rewrite can improve.
-func itself(ctx context.Context, l *lab) (*section, error) {
+// judgeItself judges functions against themselves, and searches functions that no rewrite can
+// improve.
+func judgeItself(ctx context.Context, l *lab) (*section, error) {
 	// Take the trials of functions against themselves.
 	list, err := l.trials(ctx)
 	if err != nil {

@@ -58,21 +58,21 @@ func (l *lab) close() { os.RemoveAll(l.dir) }
 // home returns a store that serves one purpose.
 func (l *lab) home(name string) string { return filepath.Join(l.dir, "home-"+name) }
 
-// called is a call of beagle. Everything that it starts names the lab's directory in its path, so
-// that leftovers can be found.
-func (l *lab) called(home string, args ...string) command.Call {
+// beagleCall is a call of beagle. Everything that it starts names the lab's directory in its path,
+// so that leftovers can be found.
+func (l *lab) beagleCall(home string, args ...string) command.Call {
 	return command.Call{Program: l.beagle, Args: args, Dir: l.root, Home: home,
 		Env: []string{"TMPDIR=" + filepath.Join(l.dir, "tmp")}}
 }
 
 // command prepares a call of beagle that the caller starts and watches.
 func (l *lab) command(ctx context.Context, home string, args ...string) *exec.Cmd {
-	return l.called(home, args...).Cmd(ctx)
+	return l.beagleCall(home, args...).Cmd(ctx)
 }
 
 // call runs beagle with --json and decodes what it prints.
 func (l *lab) call(ctx context.Context, home string, v any, args ...string) error {
-	e, err := l.called(home, args...).Run(ctx)
+	e, err := l.beagleCall(home, args...).Run(ctx)
 	if err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ var figures = []figure{
 	{"strategies", "islands, best-of-n and rules-only-greedy compared", 4, strategies},
 	{"suite", "the suite: three strategies beside the experts", 180, ofSuite},
 	{"models", "rules, a scripted model, and both, on the suite", 25, models},
-	{"itself", "functions against themselves and at their best", 4, itself},
+	{"itself", "functions against themselves and at their best", 4, judgeItself},
 	{"noise", "intervals of the measurement when there is nothing to measure", 0, noise},
 	{"aa", "functions against themselves: how often a win is claimed", 75, aa},
 	{"power", "versions with a true gain: how often it is found", 60, power},
@@ -61,7 +61,7 @@ var figures = []figure{
 	{"campaign", "a benchmark like production and a small campaign on metricsd under load", 40, campaigns},
 	{"attacks", "what each sandbox stops", 1, attackTable},
 	{"rollout", "simulated rollouts of versions whose truth is known", 3, rollouts},
-	{"watch", "simulated days of profiles with changes put in", 1, watched},
+	{"watch", "simulated days of profiles with changes put in", 1, replayWatch},
 }
 
 // simulated are the figures that run no binary.

@@ -89,7 +89,7 @@ func (l *lab) mutate(ctx context.Context, t *suite.Task) ([]mutation, error) {
 	var out []mutation
 	// Make the mutants of each, and have them judged.
 	for _, base := range []struct{ from, text string }{{"original", f.Source()}, {"expert", string(expert)}} {
-		list, err := l.chosen(t.Name, base.from, base.text)
+		list, err := l.chosenMutants(t.Name, base.from, base.text)
 		if err != nil {
 			return nil, err
 		}
@@ -113,9 +113,9 @@ func (l *lab) mutate(ctx context.Context, t *suite.Task) ([]mutation, error) {
 	return out, nil
 }
 
-// chosen returns the mutants of a text that are tried: a sample of those that the operators make,
-// and all real mistakes.
-func (l *lab) chosen(task, from, text string) ([]mutation, error) {
+// chosenMutants returns the mutants of a text that are tried: a sample of those that the operators
+// make, and all real mistakes.
+func (l *lab) chosenMutants(task, from, text string) ([]mutation, error) {
 	// Choose mutants evenly.
 	made, err := mutants.Make(text)
 	if err != nil {

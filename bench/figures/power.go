@@ -7,7 +7,7 @@ import (
 
 // power judges versions with a true gain.
 func power(ctx context.Context, l *lab) (*section, error) {
-	want := l.wanted(gainTrials, quickGainTrials)
+	want := l.trialCount(gainTrials, quickGainTrials)
 	j, err := l.rates(ctx, 0, want)
 	if err != nil {
 		return nil, err

@@ -36,9 +36,9 @@ func rollouts(ctx context.Context, l *lab) (*section, error) {
 }
 
 func nothingToShip(l *lab, s *section) error {
-	n := l.wanted(nothingTrials, 20)
+	n := l.trialCount(nothingTrials, 20)
 	var rows [][]string
-	for _, scenario := range l.scenarios(append(simulate.Nothing(), simulate.Luck(), simulate.Users())) {
+	for _, scenario := range l.scenarios(append(simulate.NullScenarios(), simulate.Luck(), simulate.Users())) {
 		all, err := tryScenario(scenario, n)
 		if err != nil {
 			return err
@@ -61,7 +61,7 @@ func lossesToStop(l *lab, s *section) error {
 	if len(l.scenarios([]simulate.Scenario{simulate.Losses()})) == 0 {
 		return nil
 	}
-	n := l.wanted(lossTrials, 20)
+	n := l.trialCount(lossTrials, 20)
 	all, err := simulate.Losses().Try(n, simulate.Usual)
 	if err != nil {
 		return err
@@ -77,7 +77,7 @@ func lossesToStop(l *lab, s *section) error {
 
 // harmsToStop simulates candidates that are faster and do harm: none may ship.
 func harmsToStop(l *lab, s *section) error {
-	n := l.wanted(harmTrials, 10)
+	n := l.trialCount(harmTrials, 10)
 	var rows [][]string
 	// Simulate each harm.
 	for _, scenario := range l.scenarios(simulate.Harms()) {
@@ -115,7 +115,7 @@ func harmsToStop(l *lab, s *section) error {
 
 // gainsToFind simulates candidates with a small gain: most must ship in time.
 func gainsToFind(l *lab, s *section) error {
-	n := l.wanted(savingTrials, 10)
+	n := l.trialCount(savingTrials, 10)
 	var rows [][]string
 	for _, scenario := range l.scenarios(simulate.Gains()) {
 		all, err := tryScenario(scenario, n)

@@ -157,7 +157,7 @@ func (l *lab) searchAgain(ctx context.Context, home, run, id string, change map[
 		return nil, err
 	}
 	c := l.command(ctx, home, "resume", id)
-	if _, err := until(c, "measure", os.Interrupt, func(context.Context) {}); err != nil {
+	if _, err := signalAfter(c, "measure", os.Interrupt, func(context.Context) {}); err != nil {
 		return nil, err
 	}
 	return readLog(home, id)
@@ -178,9 +178,9 @@ func entered(line, stage string) bool {
 	return len(fields) > 1 && fields[1] == stage
 }
 
-// until runs a command. After the command has said that a stage began, and wait has returned, it
-// sends the command a signal. It returns whether that ended the command.
-func until(c *exec.Cmd, stage string, sig os.Signal, wait func(context.Context)) (bool, error) {
+// signalAfter runs a command. After the command has said that a stage began, and wait has returned,
+// it sends the command a signal. It returns whether that ended the command.
+func signalAfter(c *exec.Cmd, stage string, sig os.Signal, wait func(context.Context)) (bool, error) {
 	// Start the command, and read its messages.
 	stderr, err := c.StderrPipe()
 	if err != nil {

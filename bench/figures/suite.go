@@ -44,7 +44,7 @@ func (s search) String() string {
 // keeps the result of each task, so that the hours may be spread over several runs. The strategies
 // other than the default may have fewer seeds.
 func ofSuite(ctx context.Context, l *lab) (*section, error) {
-	n := l.wanted(suiteSeeds, 1)
+	n := l.trialCount(suiteSeeds, 1)
 	tasks, err := suite.Load(filepath.Join(l.root, "suite", "tasks"))
 	if err != nil {
 		return nil, err

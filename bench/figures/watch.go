@@ -15,9 +15,9 @@ const (
 	hoursToFindMax = 60
 )
 
-// watched replays days of simulated profiles with planted changes.
-func watched(ctx context.Context, l *lab) (*section, error) {
-	n := l.wanted(replays, 1)
+// replayWatch replays days of simulated profiles with planted changes.
+func replayWatch(ctx context.Context, l *lab) (*section, error) {
+	n := l.trialCount(replays, 1)
 	s := new(section)
 	var rows [][]string
 	wrong, windows := 0, 0

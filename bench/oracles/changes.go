@@ -22,8 +22,9 @@ type search struct {
 // A tally counts a program's findings in replays of one event.
 type tally struct{ found, wrong int }
 
-// near bounds the distance between a change point and its event that still counts as a find.
-const near = 6
+// nearDistance bounds the distance between a change point and its event that still counts as a
+// find.
+const nearDistance = 6
 
 // learnt is the number of days from which programs learn the share of an hour.
 const learnt = 3
@@ -61,7 +62,7 @@ func changes(ctx context.Context, o options) error {
 				asked = append(asked, p.searches[i]...)
 			}
 			all = append(all, p)
-			if err := watched(e.Event, seed+1, cells[e.Event]["beagle watch"]); err != nil {
+			if err := tallyReplay(e.Event, seed+1, cells[e.Event]["beagle watch"]); err != nil {
 				return err
 			}
 		}
@@ -83,8 +84,8 @@ func changes(ctx context.Context, o options) error {
 	return nil
 }
 
-// watched adds what package watch finds in a replay.
-func watched(event simulate.Event, seed uint64, t *tally) error {
+// tallyReplay adds what package watch finds in a replay.
+func tallyReplay(event simulate.Event, seed uint64, t *tally) error {
 	out, err := simulate.Replay(event, seed)
 	if err != nil {
 		return err
@@ -184,7 +185,8 @@ func count(t *tally, searches []search, found [][]int, season int, event simulat
 	for i, s := range searches {
 		for _, at := range found[i] {
 			at += learnt * season
-			if s.function == simulate.Changed(event) && at >= simulate.At-near && at <= simulate.At+near && !hit {
+			near := simulate.EventAt-nearDistance <= at && at <= simulate.EventAt+nearDistance
+			if s.function == simulate.ChangedFunction(event) && near && !hit {
 				hit = true
 			} else {
 				t.wrong++

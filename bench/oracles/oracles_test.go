@@ -11,7 +11,7 @@ import (
 // TestCount holds the tally to its rule: the first change point near the event, in the function
 // that changed, is a find; all others are wrong.
 func TestCount(t *testing.T) {
-	changed := simulate.Changed(simulate.SlowDown)
+	changed := simulate.ChangedFunction(simulate.SlowDown)
 	searches := []search{{function: changed}, {function: "another"}}
 	for _, c := range []struct {
 		name  string
@@ -20,12 +20,12 @@ func TestCount(t *testing.T) {
 		want  tally
 	}{
 		{"nothing", [][]int{nil, nil}, simulate.SlowDown, tally{}},
-		{"the event", [][]int{{simulate.At}, nil}, simulate.SlowDown, tally{found: 1}},
-		{"late, yet near", [][]int{{simulate.At + near}, nil}, simulate.SlowDown, tally{found: 1}},
-		{"too late", [][]int{{simulate.At + near + 1}, nil}, simulate.SlowDown, tally{wrong: 1}},
-		{"twice", [][]int{{simulate.At, simulate.At + 1}, nil}, simulate.SlowDown, tally{found: 1, wrong: 1}},
-		{"another function", [][]int{nil, {simulate.At}}, simulate.SlowDown, tally{wrong: 1}},
-		{"no event", [][]int{{simulate.At}, nil}, simulate.Doubled, tally{wrong: 1}},
+		{"the event", [][]int{{simulate.EventAt}, nil}, simulate.SlowDown, tally{found: 1}},
+		{"late, yet near", [][]int{{simulate.EventAt + nearDistance}, nil}, simulate.SlowDown, tally{found: 1}},
+		{"too late", [][]int{{simulate.EventAt + nearDistance + 1}, nil}, simulate.SlowDown, tally{wrong: 1}},
+		{"twice", [][]int{{simulate.EventAt, simulate.EventAt + 1}, nil}, simulate.SlowDown, tally{found: 1, wrong: 1}},
+		{"another function", [][]int{nil, {simulate.EventAt}}, simulate.SlowDown, tally{wrong: 1}},
+		{"no event", [][]int{{simulate.EventAt}, nil}, simulate.Doubled, tally{wrong: 1}},
 	} {
 		var got tally
 		if count(&got, searches, c.found, 0, c.event); got != c.want {
@@ -34,9 +34,10 @@ func TestCount(t *testing.T) {
 	}
 	// Days that a program learns from are cut off its series.
 	var got tally
-	count(&got, searches, [][]int{{simulate.At - learnt*24}, nil}, 24, simulate.SlowDown)
+	count(&got, searches, [][]int{{simulate.EventAt - learnt*24}, nil}, 24, simulate.SlowDown)
 	if got.found != 1 {
-		t.Errorf("less the hour's mean the event is at %d of the rest, and was not found there", simulate.At-learnt*24)
+		t.Errorf("less the hour's mean the event is at %d of the rest, and was not found there",
+			simulate.EventAt-learnt*24)
 	}
 }
 

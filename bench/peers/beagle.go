@@ -78,7 +78,7 @@ func (b binary) run(ctx context.Context, s scenario, dir string) (outcome, error
 	o.wall, o.evals, o.again = time.Since(began), out.Candidates, 0
 	o.overhead = time.Duration(out.Split.Orchestration * float64(time.Millisecond))
 	if s.kill {
-		o.twice = paidTwice(dir)
+		o.twice = countPaidTwice(dir)
 	}
 	if s.name == "hang" {
 		o.harmed = b.harmed(s, out)
@@ -100,9 +100,10 @@ func (b binary) harmed(s scenario, out result) int {
 	return max(0, out.Candidates-min(hanging, out.Statuses["hung"])-fine)
 }
 
-// paidTwice counts the requests that a run sent again after their reply had arrived: its journal
-// has each request before it is sent, and its reply. Requests in flight at the kill had no reply.
-func paidTwice(dir string) int {
+// countPaidTwice counts the requests that a run sent again after their reply had arrived: its
+// journal has each request before it is sent, and its reply. Requests in flight at the kill had no
+// reply.
+func countPaidTwice(dir string) int {
 	journals, _ := filepath.Glob(filepath.Join(dir, "home", "runs", "*", "calls.jsonl"))
 	if len(journals) != 1 {
 		return -1

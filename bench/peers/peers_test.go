@@ -72,7 +72,7 @@ func TestMeanGap(t *testing.T) {
 
 func TestPaidTwice(t *testing.T) {
 	dir := t.TempDir()
-	if n := paidTwice(dir); n != -1 {
+	if n := countPaidTwice(dir); n != -1 {
 		t.Errorf("without a journal %d, want -1: unknown", n)
 	}
 	run := filepath.Join(dir, "home", "runs", "r1")
@@ -89,7 +89,7 @@ func TestPaidTwice(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(run, "calls.jsonl"), []byte(strings.Join(lines, "\n")), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if n := paidTwice(dir); n != 1 {
+	if n := countPaidTwice(dir); n != 1 {
 		t.Errorf("%d requests paid twice, want 1", n)
 	}
 }

@@ -296,7 +296,7 @@ func printProofs(predicted map[int]*prediction, proven map[int]outcome) {
 		inFunction := percent(1 - 1/p.Ratio.Point)
 		// Print the proof, if there is one.
 		if o, ok := proven[i+1]; ok {
-			cpu, function := o.standing(rollout.ServiceCPU), o.standing(rollout.FunctionTime)
+			cpu, function := o.metricRow(rollout.ServiceCPU), o.metricRow(rollout.FunctionTime)
 			placebo := "-"
 			if cpu.Placebo != nil {
 				placebo = savings(-cpu.Placebo.Estimate, -cpu.Placebo.High, -cpu.Placebo.Low)
@@ -313,7 +313,7 @@ func printProofs(predicted map[int]*prediction, proven map[int]outcome) {
 	w.Flush()
 }
 
-func (o outcome) standing(m rollout.Metric) rollout.MetricRow {
+func (o outcome) metricRow(m rollout.Metric) rollout.MetricRow {
 	for _, s := range o.Standings {
 		if s.Metric == m {
 			return s

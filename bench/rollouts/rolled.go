@@ -215,9 +215,9 @@ func report(all []rolled, done map[int]outcome) error {
 		made++
 		fmt.Fprintf(w, "| %d \t| `%s` \t| %s \t| %s \t| %d \t| %.0f \t| %.0f \t| %.0f \t| %s \t| %s \t| %s \t|\n",
 			r.Index,
-			path.Base(r.Spec), r.Kind, o.ended(), o.Blocks, o.Exposed, o.Seconds, o.Load,
+			path.Base(r.Spec), r.Kind, o.endWord(), o.Blocks, o.Exposed, o.Seconds, o.Load,
 			o.effect(rollout.FunctionTime),
-			o.effect(rollout.ServiceCPU), o.why())
+			o.effect(rollout.ServiceCPU), o.causeWord())
 		truth := "harms"
 		if r.Kind == faster || r.Kind == same {
 			truth = r.Kind
@@ -241,8 +241,8 @@ func report(all []rolled, done map[int]outcome) error {
 	return nil
 }
 
-// ended returns the end of a rollout in a word.
-func (o outcome) ended() string {
+// endWord returns the end of a rollout in a word.
+func (o outcome) endWord() string {
 	switch {
 	case o.shipped():
 		return "**shipped**"
@@ -261,8 +261,8 @@ func (o outcome) effect(m rollout.Metric) string {
 	return "-"
 }
 
-// why returns the beginning of the cause.
-func (o outcome) why() string {
+// causeWord returns the beginning of the cause.
+func (o outcome) causeWord() string {
 	why, _, _ := strings.Cut(o.Cause, ": ")
 	if strings.Contains(o.Cause, "by itself: ") {
 		_, why, _ = strings.Cut(o.Cause, "by itself: ")

@@ -106,8 +106,9 @@ func (l *lab) close() {
 	os.RemoveAll(l.dir)
 }
 
-// second lets the service work for a second and returns its processor time in percent of a core.
-func (l *lab) second(captured bool) (float64, error) {
+// measureSecond lets the service work for a second and returns its processor time in percent of a
+// core.
+func (l *lab) measureSecond(captured bool) (float64, error) {
 	if !captured || l.client == nil {
 		return l.work(0, l.row.long)
 	}

@@ -102,7 +102,7 @@ func measure(r row, pairs int, cost uprobe.Cost) error {
 		return err
 	}
 	defer l.close()
-	if _, err := l.second(false); err != nil { // warm up
+	if _, err := l.measureSecond(false); err != nil { // warm up
 		return err
 	}
 	l.shares = [2][]float64{}
@@ -111,7 +111,7 @@ func measure(r row, pairs int, cost uprobe.Cost) error {
 		var share [2]float64 // without, with
 		for j := range 2 {
 			which := (i + j) % 2
-			if share[which], err = l.second(which == 1); err != nil {
+			if share[which], err = l.measureSecond(which == 1); err != nil {
 				return err
 			}
 		}

@@ -196,7 +196,7 @@ func (o *benchFlags) mayWrite(plan *benchfile.Plan, out string) error {
 		return &beagle.UsageError{What: out + " exists, and beagle bench did not write it",
 			Remedy: "name another file with -o"}
 	}
-	if where, taken := plan.Taken(out); taken {
+	if where, taken := plan.NameTaken(out); taken {
 		return &beagle.UsageError{What: where + ", which the benchmark would declare again",
 			Remedy: "remove or rename it, or write over that file with -o"}
 	}
@@ -214,13 +214,15 @@ func (o *benchFlags) production(ctx context.Context, u *source.Unit, p *progress
 	if err != nil {
 		return nil, halves, nil, err
 	}
+	// Rank as `beagle hotspots` does, to have the part below the target.
 	t, err := benchfile.Rank(&u.Target, all)
 	if err != nil {
 		return nil, halves, nil, err
 	}
-	if whole, err = t.Below(u.Target.Spec()); err != nil {
+	if whole, err = t.Subtree(u.Target.Spec()); err != nil {
 		return nil, halves, nil, err
 	}
+	// The two halves show how alike production is to itself.
 	halves, err = benchfile.Halves(&u.Target, all)
 	return whole, halves, t.Warnings, err
 }
@@ -316,7 +318,7 @@ func fitted(fit *beagle.BenchmarkFit) int {
 func targetRef(u *source.Unit) beagle.TargetRef {
 	t := &u.Target
 	return beagle.TargetRef{Spec: t.Spec(), ID: t.ID(), Module: t.Module, Signature: t.Signature, Dir: t.Dir,
-		File: benchfile.Where(&u.Target, t.File), Line: t.Line, TypeArgs: t.TypeArgs}
+		File: benchfile.DisplayPath(&u.Target, t.File), Line: t.Line, TypeArgs: t.TypeArgs}
 }
 
 // deliver writes the files, and describes them.
@@ -331,7 +333,7 @@ func (o *benchFlags) deliver(plan *benchfile.Plan, fit *beagle.BenchmarkFit, out
 			return exitNo, err
 		}
 	}
-	made := plan.Made(fit)
+	made := plan.Describe(fit)
 	made.Corpus = o.corpusOut
 	// Print the file, or write it.
 	if out == "" {
@@ -341,7 +343,7 @@ func (o *benchFlags) deliver(plan *benchfile.Plan, fit *beagle.BenchmarkFit, out
 			return fitted(fit), nil
 		}
 	} else {
-		made.File = benchfile.Where(&plan.Unit.Target, out)
+		made.File = benchfile.DisplayPath(&plan.Unit.Target, out)
 		if err := replaceFile(out, []byte(text)); err != nil {
 			return exitNo, err
 		}

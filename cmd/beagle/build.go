@@ -182,6 +182,7 @@ func tellSites(std stdio, o *inject.Overlay) {
 		fmt.Fprintf(std.err, "left out %s: %s\n", l.Spec, l.Why)
 	}
 	for _, s := range o.Sites {
+		// Say what each capture lacks: a user may choose another site for it.
 		what := "arguments, results and panics"
 		if !s.Results {
 			what = "arguments only: " + s.Note

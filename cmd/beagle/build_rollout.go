@@ -63,25 +63,25 @@ func versions(ctx context.Context, dir, candidate, spec string, tags []string) (
 // hiddenVersions returns the same ones, by names that suit a package that people maintain.
 func hiddenVersions(ctx context.Context, dir, candidate, spec string) (*inject.Versions, error) {
 	names := func(u *source.Unit, f *source.File, arm string) (text, name string, err error) {
-		if text, err = u.Writer.Hidden(f, arm); err != nil {
+		if text, err = u.Writer.HiddenVariant(f, arm); err != nil {
 			return "", "", &beagle.UsageError{What: "rollout patch: " + err.Error(),
 				Remedy: "take an earlier switch out first, as with 'git apply -R'"}
 		}
 		recv, short, ok := strings.Cut(u.Target.Name, ".")
 		if !ok {
-			return text, syntax.Hidden(recv) + arm, err
+			return text, syntax.UnexportedName(recv) + arm, err
 		}
-		return text, recv + "." + syntax.Hidden(short) + arm, err
+		return text, recv + "." + syntax.UnexportedName(short) + arm, err
 	}
 	return versionsNamed(ctx, dir, candidate, spec, nil, names)
 }
 
-// A naming makes the text of an arm, and returns it with the name of the function in it.
-type naming func(u *source.Unit, f *source.File, arm string) (text, name string, err error)
+// An armWriter makes the text of an arm, and returns it with the name of the function in it.
+type armWriter func(u *source.Unit, f *source.File, arm string) (text, name string, err error)
 
 // versionsNamed makes the texts of the three arms, each under the names that names gives.
 func versionsNamed(ctx context.Context, dir, candidate, spec string, tags []string,
-	names naming) (*inject.Versions, error) {
+	names armWriter) (*inject.Versions, error) {
 	text, err := os.ReadFile(candidate)
 	if err != nil {
 		return nil, &beagle.UsageError{What: "--rollout: " + tail.FileError(err),
@@ -101,7 +101,7 @@ func versionsNamed(ctx context.Context, dir, candidate, spec string, tags []stri
 		}
 	}
 	// Check the candidate as the judge would.
-	f, err := admitted(ctx, u, candidate, string(text))
+	f, err := admitCandidate(ctx, u, candidate, string(text))
 	if err != nil {
 		return nil, err
 	}
@@ -125,9 +125,9 @@ func versionsNamed(ctx context.Context, dir, candidate, spec string, tags []stri
 	return v, nil
 }
 
-// admitted reads a candidate as the judge does: completed from the original, in canonical form,
-// within the policy.
-func admitted(ctx context.Context, u *source.Unit, name, text string) (*source.File, error) {
+// admitCandidate reads a candidate as the judge does: completed from the original, in canonical
+// form, within the policy.
+func admitCandidate(ctx context.Context, u *source.Unit, name, text string) (*source.File, error) {
 	bad := func(why string) error {
 		return &beagle.UsageError{What: fmt.Sprintf("--rollout: %s is not a version of %s: %s", name, u.Target.Spec(),
 			why),

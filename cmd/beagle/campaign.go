@@ -263,13 +263,13 @@ func (o *campaignRun) settle(f *flagSet) error {
 		return err
 	}
 	o.spec.Models = spec.Models
-	return o.models.started(&o.spec.Models)
+	return o.models.checkAgents(&o.spec.Models)
 }
 
 // settleModels reads the models and their budget. Kept models stay until others are named.
 func (o *campaignRun) settleModels(f *flagSet) error {
 	if o.kept && len(o.spec.Models.Ask) > 0 && !f.given("model") && !f.given("agent") {
-		if names := f.givenOf(ofModels); len(names) > 0 {
+		if names := f.givenAmong(ofModels); len(names) > 0 {
 			return &beagle.UsageError{
 				What:   strings.Join(names, " and ") + " beside --resume, and no model",
 				Remedy: "name the models again, with --model or --agent, and all that belongs to them",
@@ -469,7 +469,7 @@ func (o *campaignRun) find() (b campaigns.Base, err error) {
 // load takes up a campaign that was stopped.
 func (o *campaignRun) load(f *flagSet) error {
 	b := campaigns.Base{Store: o.store, ID: o.state.Campaign.ID}
-	switch at, placed, err := b.Placed(); {
+	switch at, placed, err := b.Server(); {
 	case err != nil:
 		return err
 	case placed && at != o.server:
@@ -478,7 +478,7 @@ func (o *campaignRun) load(f *flagSet) error {
 		return followed(f, b.ID, at.Address) // its state is the workflow's
 	}
 	// Go on here, with a larger budget if the flags give one.
-	o.state.Again()
+	o.state.Retry()
 	if o.processor > 0 {
 		o.state.Campaign.Budget.ProcessorSeconds = o.processor.Seconds()
 	}
@@ -494,6 +494,7 @@ func (o *campaignRun) printMemory() (int, error) {
 	if err != nil {
 		return exitNo, err
 	}
+	// An empty memory is an empty list, not null.
 	if o.spots.asJSON {
 		return exitOK, printJSON(o.std.out, slices.Concat([]beagle.CampaignAttempt{}, all))
 	}

@@ -17,6 +17,7 @@ func (o *campaignRun) runOnServer(ctx context.Context) error {
 	if err := o.hand(ctx, &w); err != nil {
 		return err
 	}
+	// Follow the state in the store while the workflow runs, and once more after its end.
 	looking, done := context.WithCancel(ctx)
 	defer done()
 	var looks sync.WaitGroup
@@ -33,7 +34,7 @@ func (o *campaignRun) runOnServer(ctx context.Context) error {
 // hand stores the workflow's inputs. Inputs that are stored already stay: the workflow may use
 // them.
 func (o *campaignRun) hand(ctx context.Context, w *campaigns.Work) error {
-	if _, placed, err := w.Placed(); err != nil || placed {
+	if _, placed, err := w.Server(); err != nil || placed {
 		return err
 	}
 	lock, err := o.claim()

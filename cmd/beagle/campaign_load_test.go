@@ -176,7 +176,7 @@ func TestCampaignOwned(t *testing.T) {
 	if err := o.hand(t.Context(), &w); !errors.As(err, &bad) {
 		t.Errorf("handed over: %v", err)
 	}
-	if _, placed, err := w.Placed(); placed || err != nil {
+	if _, placed, err := w.Server(); placed || err != nil {
 		t.Errorf("placed %v, %v", placed, err)
 	}
 	o.server = fleet.Server{}

@@ -36,6 +36,7 @@ func printCampaign(w io.Writer, c *beagle.Campaign) {
 		line := func(name, format string, args ...any) {
 			fmt.Fprintf(w, "  %-10s %s\n", name, fmt.Sprintf(format, args...))
 		}
+		// First the way here: why it was taken up, and what came of it.
 		line("taken up", "%s", t.Why)
 		if t.State != beagle.CampaignImproved && t.Reason != "" {
 			line("why not", "%s", clean(t.Reason))
@@ -50,12 +51,14 @@ func printCampaign(w io.Writer, c *beagle.Campaign) {
 		if t.Tests != "" && t.State == beagle.CampaignImproved {
 			line("tests", "%s passes", t.Tests)
 		}
+		// Then what the figures rest on.
 		if m := t.Similarity; m != nil {
 			line("inputs", "%.1f %% alike to production (95 %%: %.1f to %.1f)", 100*m.Estimate, 100*m.Low, 100*m.High)
 		}
 		if p := t.Part; p != nil {
 			line("benchmark", "%.1f %% of its loop is the function: the saving is that much larger", 100*p.Share)
 		}
+		// Then the gain for the service, and the commands that go on from here.
 		if s := t.Saving; s != nil {
 			line("saves", "%.2f %% of the service (%.2f to %.2f)", 100*s.Share, 100*s.Low, 100*s.High)
 			line("prove", "beagle rollout start --predicted %.4g,%.4g,%.4g %s", s.Share, s.Low, s.High, t.Target)

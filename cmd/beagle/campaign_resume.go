@@ -18,19 +18,20 @@ var planned = []string{
 // ofModels are the flags that belong to the models that are named beside them.
 var ofModels = []string{"temperature", "price-in", "price-out", "key-file", "record", "replay", "lessons"}
 
-// ofFollowing are the flags that say how to follow a campaign. A workflow keeps all others.
-var ofFollowing = []string{"resume", "temporal", "namespace", "json", "quiet"}
+// followFlags are the flags that say how to follow a campaign. A workflow keeps all others.
+var followFlags = []string{"resume", "temporal", "namespace", "json", "quiet"}
 
 // changes refuses flags beside --resume that would change nothing, and drops a kept setting that
 // one of the flags excludes.
 func (o *campaignRun) changes(f *flagSet) error {
-	if names := f.givenOf(planned); len(names) > 0 {
+	if names := f.givenAmong(planned); len(names) > 0 {
 		return &beagle.UsageError{
 			What: strings.Join(names, " and ") + " beside --resume",
 			Remedy: "a campaign keeps the checkout, the ranking and the targets that it was planned with: begin " +
 				"another one",
 		}
 	}
+	// Inputs come from files or from probes: the new flag takes the place of the kept setting.
 	switch {
 	case f.given("inputs") && !f.given("at"):
 		o.at = ""
@@ -43,8 +44,9 @@ func (o *campaignRun) changes(f *flagSet) error {
 // followed refuses flags beside --resume that do not reach a workflow.
 func followed(f *flagSet, id, address string) error {
 	var names []string
+	// Flags about the following itself belong to this process.
 	f.Visit(func(g *flag.Flag) {
-		if !slices.Contains(ofFollowing, g.Name) {
+		if !slices.Contains(followFlags, g.Name) {
 			names = append(names, dashed(g.Name))
 		}
 	})
@@ -58,8 +60,8 @@ func followed(f *flagSet, id, address string) error {
 	}
 }
 
-// givenOf returns those of the named flags that the command line has.
-func (f *flagSet) givenOf(names []string) (there []string) {
+// givenAmong returns those of the named flags that the command line has.
+func (f *flagSet) givenAmong(names []string) (there []string) {
 	for _, name := range names {
 		if f.given(name) {
 			there = append(there, dashed(name))

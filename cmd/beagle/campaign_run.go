@@ -22,14 +22,14 @@ func (o *campaignRun) relate(t *hotspots.Table, s *campaign.State) {
 			break // no campaign gets that far, unless it passes over what its heads reach
 		}
 		s.Callers[a.Target] = t.Payers(a.Target)
-		s.Inside[a.Target] = t.Inside(a.Target, o.spec.Across)
+		s.Inside[a.Target] = t.EntriesBelow(a.Target, o.spec.Across)
 		s.Together[a.Target] = map[string]float64{}
 		for _, b := range t.Hotspots.Hotspots {
-			if both := t.Together(a.Target, b.Target); both > 0 && a.Target != b.Target {
+			if both := t.SharedShare(a.Target, b.Target); both > 0 && a.Target != b.Target {
 				s.Together[a.Target][b.Target] = both
 			}
 		}
-		if below, err := t.Below(a.Target); err == nil {
+		if below, err := t.Subtree(a.Target); err == nil {
 			s.Subtrees[a.Target] = &campaign.Subtree{Share: below.Share, Samples: below.Samples,
 				Effective: below.Effective, Callees: below.Callees, Lines: below.Lines}
 		}
@@ -117,7 +117,7 @@ func (o *campaignRun) claim() (*store.Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	if at, placed, err := b.Placed(); err != nil || placed {
+	if at, placed, err := b.Server(); err != nil || placed {
 		lock.Unlock()
 		return nil, cmp.Or(err, placedError(b, at))
 	}

@@ -11,7 +11,7 @@ import (
 // processorSeconds returns the processor time of this process, of its children that have ended,
 // and of sandboxed programs.
 func processorSeconds() float64 {
-	sum := sandbox.Elsewhere().Seconds()
+	sum := sandbox.UncountedTime().Seconds()
 	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
 		var u syscall.Rusage
 		if syscall.Getrusage(who, &u) == nil {

@@ -115,7 +115,7 @@ func (f *callFile) merge(u *source.Unit, r *capture.Records) error {
 func (f *callFile) empty(u *source.Unit, r *capture.Records) error {
 	all, err := f.older(u)
 	if err == nil && len(all.List) == 0 {
-		err = fmt.Errorf("no usable call was captured, so %s is not written%s", f.path, because(r))
+		err = fmt.Errorf("no usable call was captured, so %s is not written%s", f.path, emptyReasons(r))
 	}
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 
 // printStatus prints a process, its sites, and whether a capture is armed.
 func printStatus(w io.Writer, address string, st *wire.Status) {
+	// The process, with what matters to those who read its captures.
 	p := st.Process
 	fmt.Fprintf(w, "%s: %s, process %d on %s, %s", address, p.Program, p.PID, p.Host, p.Go)
 	if p.Build != "" {
@@ -24,6 +25,7 @@ func printStatus(w io.Writer, address string, st *wire.Status) {
 		fmt.Fprintf(w, "  %s\n", describeSite(s))
 		printSiteCounts(w, s)
 	}
+	// The capture under way, or why there is none.
 	switch {
 	case st.Session != nil:
 		fmt.Fprintf(w, "  armed for %.0f s, for %.0f s more; %d calls wait\n", st.Session.Age, st.Session.Left,

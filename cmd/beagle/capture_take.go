@@ -123,8 +123,8 @@ func printAgain(w io.Writer, c *beagle.Corpus) {
 	}
 }
 
-// because returns the reasons why a capture has no records.
-func because(r *capture.Records) string {
+// emptyReasons returns the reasons why a capture has no records.
+func emptyReasons(r *capture.Records) string {
 	if len(r.Seen.Why) == 0 {
 		return ": it was not called"
 	}

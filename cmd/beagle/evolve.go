@@ -116,6 +116,7 @@ func (o *evolveOptions) check() error {
 		return nil
 	}
 	err := os.MkdirAll(o.out, 0o755)
+	// Permission bits do not say all: try to write a file.
 	if err == nil {
 		var probe *os.File
 		if probe, err = os.CreateTemp(o.out, ".beagle-"); err == nil {
@@ -228,7 +229,7 @@ func checkEvolve(f *flagSet, spec *flow.Spec, o *evolveOptions, models *modelOpt
 	if err := spec.Validate(); err != nil {
 		return err
 	}
-	return models.started(&spec.Models)
+	return models.checkAgents(&spec.Models)
 }
 
 // withDriver runs a search with progress, and shows and keeps its result.
@@ -268,6 +269,7 @@ func deliver(std stdio, s *store.Store, r *beagle.Result, o evolveOptions) (int,
 	if err := writeFiles(dir, r); err != nil {
 		return exitNo, err
 	}
+	// Change the user's files last: the directory above already holds the patch.
 	if o.apply && r.Outcome == beagle.Improved {
 		if err := source.Apply(r.Target.Dir, beagle.Patch{Diff: r.Patch, Files: r.Files}); err != nil {
 			return exitNo, err

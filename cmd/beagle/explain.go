@@ -116,7 +116,7 @@ func listRules(w io.Writer, all []*mutate.Mutator) error {
 	t, here := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0), rules.MeasuredHere()
 	for _, m := range all {
 		first, _, _ := strings.Cut(m.Doc, ". ")
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", m.Name, m.Class, bought(here.Of(m.Name)),
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", m.Name, m.Class, gainWord(here.Of(m.Name)),
 			strings.TrimSuffix(first, ".")+offMark(m))
 	}
 	for _, a := range rules.Advice {
@@ -136,8 +136,8 @@ func advice(name string) *rules.Advisory {
 	return nil
 }
 
-// bought returns a rule's gain in a word.
-func bought(got rules.Measurement) string {
+// gainWord returns a rule's gain in a word.
+func gainWord(got rules.Measurement) string {
 	switch {
 	case got.Ratio.Point == 0:
 		return "-"

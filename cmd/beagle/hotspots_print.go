@@ -246,6 +246,7 @@ func amount(v float64) string {
 	case v < 10:
 		return fmt.Sprintf("%.2f", v)
 	}
+	// Separate thousands by commas.
 	digits := fmt.Sprintf("%.0f", v)
 	var b strings.Builder
 	for i, r := range digits {

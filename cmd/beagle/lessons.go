@@ -142,6 +142,7 @@ func (b *lessonLibrary) list(std stdio, asJSON bool) error {
 	if err != nil {
 		return err
 	}
+	// Programs get the lessons that are in force, without the proposals.
 	if asJSON {
 		return printJSON(std.out, all)
 	}
@@ -150,7 +151,7 @@ func (b *lessonLibrary) list(std stdio, asJSON bool) error {
 	for _, l := range all {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", l.Name, strings.Join(l.Matches, ","), l.Title, l.From)
 	}
-	waiting, err := b.waiting()
+	waiting, err := b.undecided()
 	for _, l := range waiting {
 		fmt.Fprintf(t, "%s\t%s\t%s\tproposed: 'beagle lessons keep %[1]s'\n", l.Name,
 			strings.Join(l.Matches, ","), l.Title)
@@ -158,15 +159,15 @@ func (b *lessonLibrary) list(std stdio, asJSON bool) error {
 	return errors.Join(err, t.Flush())
 }
 
-// waiting returns the proposals that were neither kept nor dropped.
-func (b *lessonLibrary) waiting() ([]llm.Lesson, error) {
+// undecided returns the proposals that were neither kept nor dropped.
+func (b *lessonLibrary) undecided() ([]llm.Lesson, error) {
 	all, err := llm.LoadLessons(b.proposed())
 	return slices.DeleteFunc(all, func(l llm.Lesson) bool { return l.From == llm.Bundled }), err
 }
 
 // find looks for a lesson and, if told so, among the proposals alone.
 func (b *lessonLibrary) find(name string, proposedOnly bool) (*llm.Lesson, error) {
-	all, err := b.waiting()
+	all, err := b.undecided()
 	if !proposedOnly && err == nil {
 		var known []llm.Lesson
 		known, err = llm.LoadLessons(b.dirs...)
@@ -246,6 +247,7 @@ func (b *lessonLibrary) keep(std stdio, name string) error {
 	if err != nil {
 		return err
 	}
+	// Never overwrite a lesson: the user may have edited it.
 	to := filepath.Join(b.dir(), filepath.Base(l.From))
 	if _, err := os.Stat(to); !errors.Is(err, fs.ErrNotExist) {
 		return &beagle.UsageError{What: to + " is there already", Remedy: "rename one of the two, or delete it"}

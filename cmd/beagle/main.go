@@ -111,7 +111,7 @@ func nearCommands(name string) string {
 	for _, c := range commands() {
 		names = append(names, c.name)
 	}
-	return source.Near(name, names)
+	return source.NearNames(name, names)
 }
 
 // finish runs a command, prints its error in its own form, and returns the status.
@@ -250,7 +250,7 @@ func (f *flagSet) mistake(err error) error {
 		bad.What = "there is no flag --" + m[1]
 		var names []string
 		f.VisitAll(func(g *flag.Flag) { names = append(names, g.Name) })
-		if near := source.Near(m[1], names); near != "" {
+		if near := source.NearNames(m[1], names); near != "" {
 			bad.Remedy = fmt.Sprintf("Did you mean --%s? %s", near, bad.Remedy)
 		}
 		return bad

@@ -75,6 +75,7 @@ func (o *modelOptions) needless() error {
 	if len(o.models)+len(o.agents) > 0 {
 		return nil
 	}
+	// Gather all such flags: the error names them together.
 	var names []string
 	o.given(func(g *flag.Flag) {
 		if o.about[g.Name] && g.Name != "offline" {
@@ -95,9 +96,9 @@ func (o *modelOptions) needless() error {
 	}
 }
 
-// started refuses agents whose command is missing, before any long work. It does not look into a
-// shell's arguments.
-func (o *modelOptions) started(m *flow.Models) error {
+// checkAgents refuses agents whose command is missing, before any long work. It does not look into
+// a shell's arguments.
+func (o *modelOptions) checkAgents(m *flow.Models) error {
 	if m.Replay != "" {
 		return nil // no model is asked
 	}
@@ -215,6 +216,7 @@ func printModels(w io.Writer, m *beagle.ModelSummary) {
 		paid = "replayed, nothing paid"
 	}
 	fmt.Fprintf(w, "  %-22s %d answers, %d tokens, %s\n", "models", m.Calls, m.Tokens, paid)
+	// Lost calls may cost money that no answer accounts for.
 	if m.Lost > 0 {
 		fmt.Fprintf(w,
 			"  %-22s %d calls were under way when a process of the run ended; up to %v may be paid for them besides\n",

@@ -111,7 +111,7 @@ func (p *progress) watch(e flow.Event) {
 		p.draw(e.Evaluated)
 	case e.Evaluated != nil:
 		p.replies(e.Evaluated)
-		p.plain(oneLine(e.Evaluated), e.Evaluated.Models)
+		p.printLine(oneLine(e.Evaluated), e.Evaluated.Models)
 	}
 }
 
@@ -123,8 +123,9 @@ func (p *progress) replies(e *flow.EvaluatedEvent) {
 	}
 }
 
-// plain prints a line unless it repeats known news, as a generation without new candidates does.
-func (p *progress) plain(line string, m *flow.ModelsEvent) {
+// printLine prints a line unless it repeats known news, as a generation without new candidates
+// does.
+func (p *progress) printLine(line string, m *flow.ModelsEvent) {
 	if line == p.last {
 		return
 	}
@@ -253,6 +254,7 @@ func names(steps []beagle.Step) string {
 // Escape sequences have no width.
 func clip(s string, width int) string {
 	seen, inEscape := 0, false
+	// Count what is seen, and end with a reset: the cut may fall into a colour.
 	for i, r := range s {
 		switch {
 		case r == '\x1b':

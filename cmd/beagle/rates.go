@@ -62,7 +62,7 @@ func runRates(ctx context.Context, c *command, args []string, std stdio) (int, e
 	if err := d.Validate(); err != nil {
 		return exitUsage, err
 	}
-	o.Trials = map[trials.Truth]int{trials.Itself: *n, trials.Two: *gains, trials.Five: *gains}
+	o.Trials = map[trials.Truth]int{trials.SameCode: *n, trials.TwoPercent: *gains, trials.FivePercent: *gains}
 	if !*quiet {
 		o.Log = func(t trials.Done) { fmt.Fprintln(std.err, line(t)) }
 	}

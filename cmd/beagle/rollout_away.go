@@ -23,7 +23,7 @@ const lookEvery = 500 * time.Millisecond
 
 // placedRollout returns the server whose workflow drives a rollout, if one does.
 func placedRollout(b pilot.Base) (at fleet.Server, ok bool, err error) {
-	return fleet.PlacedIn(b.Path(""))
+	return fleet.ServerIn(b.Path(""))
 }
 
 // runOnServer has a workflow carry the rollout out, and follows it by its state in the store.
@@ -34,7 +34,7 @@ func (l *flight) runOnServer(ctx context.Context) (int, error) {
 	l.unlock() // other commands may follow: the placement keeps them from driving it
 	// Follow the workflow's decisions in the store while the driver waits for its end.
 	f := &follower{flight: l, told: len(l.f.Log.Told), warned: l.f.Log.Warned}
-	stop, err := l.serve(f.standing)
+	stop, err := l.serve(f.answerDeployers)
 	if err != nil {
 		return exitUsage, err
 	}
@@ -63,7 +63,7 @@ func (l *flight) runOnServer(ctx context.Context) (int, error) {
 	case err != nil:
 		return exitNo, err
 	}
-	return l.ended(l.f.Log.Last)
+	return l.printEnd(l.f.Log.Last)
 }
 
 // place stores the worker's inputs. A running workflow keeps the inputs that it was started with.
@@ -200,8 +200,8 @@ func (f *follower) look() {
 	f.told, f.warned = len(now.Log.Told), now.Log.Warned
 }
 
-// standing answers deployers; see [pilot.Source].
-func (f *follower) standing(look func(*rollout.Experiment, rollout.Decision)) {
+// answerDeployers answers deployers; see [pilot.Source].
+func (f *follower) answerDeployers(look func(*rollout.Experiment, rollout.Decision)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	look(&f.f.Experiment, f.f.Log.Last)

@@ -31,6 +31,7 @@ func deriveGuardrails(file string) (*slo.Guardrails, error) {
 // rolloutGuardrails prints the guardrails of files for beagle.yaml.
 func rolloutGuardrails(_ context.Context, o *rolloutFlags) (int, error) {
 	all := &slo.Guardrails{}
+	// Two files may not set the same guardrail: one of them would be lost.
 	for _, file := range o.rest {
 		g, err := deriveGuardrails(file)
 		if err != nil {
@@ -41,6 +42,7 @@ func rolloutGuardrails(_ context.Context, o *rolloutFlags) (int, error) {
 				Remedy: "print the guardrails of each service by themselves"}
 		}
 	}
+	// Print YAML to paste, headed by the place where it belongs.
 	fmt.Fprintf(o.std.out, "# For %s, below services: NAME: rollout:, beside prometheus: http://...\n", settings.Name)
 	e := yaml.NewEncoder(o.std.out)
 	e.SetIndent(2)

@@ -27,8 +27,8 @@ func reportOf(e *rollout.Experiment, d rollout.Decision) *pilot.Report {
 		Standings: e.Standings(), Late: e.State.Late}
 }
 
-// holding returns the decision on a rollout without a controller.
-func holding(f *pilot.Flight) rollout.Decision {
+// uncontrolledDecision returns the decision on a rollout without a controller.
+func uncontrolledDecision(f *pilot.Flight) rollout.Decision {
 	return rollout.Decision{Action: rollout.Hold, Cause: f.State.Cause}
 }
 

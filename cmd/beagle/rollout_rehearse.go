@@ -50,7 +50,7 @@ func rolloutRehearse(ctx context.Context, o *rolloutFlags) (int, error) {
 	l := &flight{rolloutFlags: o, rehearses: true}
 	defer l.unlock()
 	if err := l.prepare(s.ctx); err != nil {
-		return exitUsage, s.or(err)
+		return exitUsage, s.endReason(err)
 	}
 	p, err := l.pilot()
 	if err != nil {
@@ -60,7 +60,7 @@ func rolloutRehearse(ctx context.Context, o *rolloutFlags) (int, error) {
 	limited, cancel := context.WithTimeout(s.ctx, o.lasts)
 	defer cancel()
 	_, err = p.Run(limited)
-	switch fault := s.or(nil); {
+	switch fault := s.endReason(nil); {
 	case ctx.Err() != nil:
 		return exitInterrupted, nil
 	case fault != nil:
@@ -128,8 +128,8 @@ type stage struct {
 	fault error
 }
 
-// or returns why a program ended, or else err.
-func (s *stage) or(err error) error {
+// endReason returns why a program ended, or else err.
+func (s *stage) endReason(err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.fault != nil {
@@ -179,7 +179,8 @@ func (o *rolloutFlags) stage(ctx context.Context, dir string) (*stage, error) {
 		}
 		if ctx.Err() != nil || time.Since(began) > 30*time.Second {
 			s.clear()
-			return nil, s.or(&beagle.UsageError{What: fmt.Sprintf("--run %q opens no socket within 30 s", o.program),
+			return nil, s.endReason(&beagle.UsageError{What: fmt.Sprintf("--run %q opens no socket within 30 s",
+				o.program),
 				Remedy: "build the service with beagle build --rollout CANDIDATE.go PKG.F, and let --run run that"})
 		}
 	}

@@ -43,7 +43,7 @@ func rolloutStart(ctx context.Context, o *rolloutFlags) (int, error) {
 		return exitUsage, err
 	}
 	if l.f.Over() {
-		return l.ended(holding(l.f))
+		return l.printEnd(uncontrolledDecision(l.f))
 	}
 	if o.server.Address != "" {
 		return l.runOnServer(ctx)
@@ -156,12 +156,12 @@ func (l *flight) runHere(ctx context.Context) (int, error) {
 		if !l.asJSON { // a person asks for the status
 			return exitInterrupted, nil
 		}
-		return exitInterrupted, l.print(reportOf(&l.f.Experiment, holding(l.f)))
+		return exitInterrupted, l.print(reportOf(&l.f.Experiment, uncontrolledDecision(l.f)))
 	}
 	if err != nil {
 		return exitNo, err
 	}
-	return l.ended(d)
+	return l.printEnd(d)
 }
 
 // pilot returns the pilot that carries the rollout out in this process.
@@ -170,7 +170,7 @@ func (l *flight) pilot() (*pilot.Pilot, error) {
 	if err != nil {
 		return nil, err
 	}
-	crew.Warn, crew.Ours = l.warn, l.base.Ours(func() int { return l.f.Log.Round })
+	crew.Warn, crew.CheckSole = l.warn, l.base.SoleController(func() int { return l.f.Log.Round })
 	return &pilot.Pilot{Crew: *crew, Flight: l.f, Limits: l.order.Limits, Save: l.base.Save, Told: l.keepDecision}, nil
 }
 
@@ -191,8 +191,8 @@ func (l *flight) rehearsed(build string) error {
 
 func (l *flight) warn(text string) { fmt.Fprintf(l.std.err, "warning: %s\n", clean(text)) }
 
-// ended prints how the rollout stands.
-func (l *flight) ended(d rollout.Decision) (int, error) {
+// printEnd prints how the rollout stands.
+func (l *flight) printEnd(d rollout.Decision) (int, error) {
 	r := reportOf(&l.f.Experiment, d)
 	return rolloutExit(r), l.print(r)
 }
@@ -280,7 +280,7 @@ func (o *rolloutFlags) unitOf(planned rollout.Unit) (rollout.Unit, error) {
 
 // keepDecision prints and keeps a decision that changes something.
 func (l *flight) keepDecision(d rollout.Decision) {
-	l.say(pilot.Told{At: time.Now(), Decision: d})
+	l.say(pilot.ToldDecision{At: time.Now(), Decision: d})
 	if l.rehearses {
 		return
 	}
@@ -289,7 +289,7 @@ func (l *flight) keepDecision(d rollout.Decision) {
 	}
 }
 
-func (l *flight) say(d pilot.Told) {
+func (l *flight) say(d pilot.ToldDecision) {
 	if !l.asJSON {
 		fmt.Fprintf(l.std.out, "%s  %-9s %.0f %%  %s\n", d.At.Local().Format(time.TimeOnly), d.Action, 100*d.Share,
 			clean(d.Cause))

@@ -44,7 +44,7 @@ func rolloutStatus(ctx context.Context, o *rolloutFlags) (int, error) {
 		if err != nil {
 			return exitUsage, err
 		}
-		r := reportOf(&f.Experiment, holding(f))
+		r := reportOf(&f.Experiment, uncontrolledDecision(f))
 		if r.Controller, err = controllerOf(ctx, b); err != nil {
 			return exitNo, err
 		}

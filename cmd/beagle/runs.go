@@ -94,6 +94,7 @@ func printRuns(w io.Writer, s *store.Store, asJSON bool) (int, error) {
 	if err != nil {
 		return exitNo, err
 	}
+	// The store says "running" of a run whose process was killed.
 	fleet.MarkKilled(s, runs)
 	if asJSON {
 		return exitOK, printJSON(w, runs)
@@ -198,7 +199,8 @@ func runResume(ctx context.Context, c *command, args []string, std stdio) (int, 
 	if err := o.check(); err != nil {
 		return exitUsage, err
 	}
-	at, entry, away, err := placed(rest[0])
+	// A run that a workflow carries can be resumed by its server only.
+	at, entry, away, err := findServer(rest[0])
 	if err != nil {
 		return exitNo, err
 	}
@@ -224,7 +226,7 @@ func runCancel(ctx context.Context, c *command, args []string, std stdio) (int, 
 	}
 	// The ID may name a campaign on a Temporal server.
 	b := campaigns.Base{Store: s, ID: rest[0]}
-	if at, away, err := b.Placed(); plainName.MatchString(b.ID) && (err != nil || away) {
+	if at, away, err := b.Server(); plainName.MatchString(b.ID) && (err != nil || away) {
 		if err == nil {
 			d := &fleet.Driver{Store: s, Server: at, Log: std.err}
 			err = d.Cancel(ctx, fleet.CampaignRun(b.ID), false)
@@ -247,7 +249,7 @@ func runCancel(ctx context.Context, c *command, args []string, std stdio) (int, 
 			Remedy: "'beagle show " + run.ID + "' shows its result",
 		}
 	}
-	if d, _, away, err := placed(run.ID); err != nil || away {
+	if d, _, away, err := findServer(run.ID); err != nil || away {
 		if err == nil {
 			err = d.Cancel(ctx, run.ID, *judge)
 		}

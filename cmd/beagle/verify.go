@@ -181,6 +181,7 @@ const maxVersions = 10_000
 func readVersions(args []string) (out []local.SourceFile, several bool, err error) {
 	for _, arg := range args {
 		paths := []string{arg}
+		// A directory stands for all its Go files. A missing file fails below, where it is read.
 		if info, err := os.Stat(arg); err == nil && info.IsDir() {
 			several = true
 			if paths, err = goFiles(arg); err != nil {
@@ -243,6 +244,7 @@ func (s *verdicts) tell(i int, v *beagle.Verdict) {
 	}
 	s.told[i] = v
 	s.status = worse(s.status, verifyExit(v, s.measured))
+	// One version prints its verdict alone. Several print a line of JSON each, or a headed text.
 	switch {
 	case s.json && s.several:
 		s.err = errors.Join(s.err, json.NewEncoder(s.w).Encode(beagle.Judgement{File: s.versions[i].Name, Verdict: *v}))

@@ -97,6 +97,7 @@ func printSummary(w io.Writer, versions []local.SourceFile, told []*beagle.Verdi
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "version\tstatus\tlast check\tfaster by\twhy")
 	for i, version := range versions {
+		// The judge stopped before this version: an interrupt, or an error of its own.
 		if i >= len(told) || told[i] == nil {
 			fmt.Fprintf(t, "%s\tnot judged\t\t\t\n", version.Name)
 			continue

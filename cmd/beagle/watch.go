@@ -292,6 +292,7 @@ func (o *watchFlags) pretrained(named string) ([]forecast.Model, error) {
 	if file == "" {
 		return nil, nil
 	}
+	// An error names the setting from which the file comes.
 	m, err := toto.Open(file)
 	if err != nil {
 		what := "--toto"
@@ -313,6 +314,8 @@ func (o *watchFlags) addInputs(a *windows.Archive) error {
 			return &beagle.UsageError{What: fmt.Sprintf("--inputs %q names no function with two files", text),
 				Remedy: "write example.com/m/tags.Normalize=corpus.jsonl,calls.jsonl"}
 		}
+		// The first file is what the search measured with, the second what the service receives
+		// now.
 		want, err := os.ReadFile(corpus)
 		if err == nil {
 			var got []byte
@@ -401,7 +404,7 @@ func (w *watcher) read(ctx context.Context) error {
 	}
 	// A directory of profiles grows: read only those that came since.
 	if until, ok := w.archive.ReadUntil(); ok {
-		sources = profiles.Since(sources, until)
+		sources = profiles.LimitToNewer(sources, until)
 	}
 	all, err := profiles.Read(ctx, sources, w.job.read)
 	if err != nil {

@@ -98,6 +98,7 @@ func (m *monitor) badIn(ctx context.Context) func(time.Time, time.Duration) map[
 		return nil
 	}
 	return func(end time.Time, length time.Duration) map[string]float64 {
+		// A store that hangs must not hold up the look: a window without counts is used as it is.
 		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 		defer cancel()
 		out := map[string]float64{}
@@ -110,8 +111,8 @@ func (m *monitor) badIn(ctx context.Context) func(time.Time, time.Duration) map[
 	}
 }
 
-// standing returns what passes a limit now, or will.
-func (m *monitor) standing(ctx context.Context, c watch.Config, trends map[string]watch.Trend,
+// limitFindings returns what passes a limit now, or will.
+func (m *monitor) limitFindings(ctx context.Context, c watch.Config, trends map[string]watch.Trend,
 	now time.Time) (out []watch.Finding) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -128,7 +129,8 @@ func (m *monitor) standing(ctx context.Context, c watch.Config, trends map[strin
 		if f := s.Burning(now); f != nil {
 			out = append(out, *f)
 		}
-		out = append(out, against(trends["slo "+o.Name], watch.Limit{Name: "slo " + o.Name, Kind: watch.SLOBreached,
+		out = append(out, trendFindings(trends["slo "+o.Name], watch.Limit{Name: "slo " + o.Name,
+			Kind: watch.SLOBreached,
 			Most: o.Allowed, Over: int(watch.BudgetPeriod / m.length), Unit: "of all events", Percent: true})...)
 	}
 	if m.settings == nil {
@@ -136,19 +138,19 @@ func (m *monitor) standing(ctx context.Context, c watch.Config, trends map[strin
 	}
 	// Look at the processors and at the cost, if there are limits.
 	limits, cores := m.settings.Watch, trends["cores"]
-	out = append(out, against(cores, watch.Limit{Name: "saturation", Kind: watch.Saturated, Over: 1,
+	out = append(out, trendFindings(cores, watch.Limit{Name: "saturation", Kind: watch.Saturated, Over: 1,
 		Most: limits.Cores * cmp.Or(limits.Saturated, 0.8), Unit: "processors of an instance"})...)
 	if price := m.options.Service.Price; price != nil {
-		out = append(out, against(scaled(cores, m.monthly(1)), watch.Limit{Name: "cost", Kind: watch.OverBudget,
+		out = append(out, trendFindings(scaled(cores, m.monthly(1)), watch.Limit{Name: "cost", Kind: watch.OverBudget,
 			Most: limits.Budget, Over: max(c.Season, c.Settle), Unit: price.Currency + " a month"})...)
 	}
 	return out
 }
 
-// against looks at a limit, if there is one.
-func against(t watch.Trend, l watch.Limit) []watch.Finding {
+// trendFindings looks at a limit, if there is one.
+func trendFindings(t watch.Trend, l watch.Limit) []watch.Finding {
 	if l.Most > 0 {
-		if f := t.Against(l); f != nil {
+		if f := t.FindingAgainst(l); f != nil {
 			return []watch.Finding{*f}
 		}
 	}
@@ -175,11 +177,11 @@ func scaled(t watch.Trend, by float64) watch.Trend {
 
 // limits enters what stands of the limits: new findings join those of the look, and the service
 // moves ahead of others as long as something stands.
-func (w *watcher) limits(ctx context.Context, j *windows.Judged, r *windows.Report) (standing []watch.Finding,
+func (w *watcher) limits(ctx context.Context, j *windows.LookResult, r *windows.Report) (standing []watch.Finding,
 	err error) {
 	now := time.Now().UTC()
 	all := w.archive.Watch.Windows
-	standing = w.monitored.standing(ctx, w.archive.Watch.Config,
+	standing = w.monitored.limitFindings(ctx, w.archive.Watch.Config,
 		windows.Trends(all, w.window, r.Outlooks), now)
 	for i := range standing {
 		f := &standing[i]
@@ -267,6 +269,7 @@ func turns(dir string, now time.Time) ([]watch.Turn, error) {
 		return nil, err
 	}
 	out := []watch.Turn{}
+	// Another process may remove a file meanwhile, which is no error.
 	for _, file := range files {
 		t, err := readIfThere[watch.Turn](file, lookAgain)
 		if err != nil {

@@ -16,7 +16,7 @@ import (
 )
 
 // report collects the state of the watch after a look.
-func (w *watcher) report(j *windows.Judged) (*windows.Report, error) {
+func (w *watcher) report(j *windows.LookResult) (*windows.Report, error) {
 	r := &windows.Report{Service: w.name, Added: j.Windows, Findings: j.Findings, Skipped: j.Skipped,
 		Refused: j.Refused}
 	// The findings are those of this look, or all that were kept.
@@ -33,7 +33,7 @@ func (w *watcher) report(j *windows.Judged) (*windows.Report, error) {
 		r.Findings = []watch.Finding{}
 	}
 	inorder.By(r.Findings, func(a, b watch.Finding) int {
-		return cmp.Compare(worth(b), worth(a))
+		return cmp.Compare(findingCost(b), findingCost(a))
 	})
 	// Look ahead by as much as was asked for, by a season if there is one, or by twelve windows.
 	if all := w.archive.Watch.Windows; len(all) > 0 {
@@ -47,14 +47,15 @@ func (w *watcher) report(j *windows.Judged) (*windows.Report, error) {
 	return r, nil
 }
 
-// worth orders findings: the most expensive one comes first.
-func worth(f watch.Finding) float64 { return max(f.Change.Estimate, -f.Change.Estimate) }
+// findingCost orders findings: the most expensive one comes first.
+func findingCost(f watch.Finding) float64 { return max(f.Change.Estimate, -f.Change.Estimate) }
 
 // print prints a look at the service, and its findings.
 func (w *watcher) print(r *windows.Report) error {
 	if w.asJSON {
 		return printJSON(w.std.out, r)
 	}
+	// Begin with how much was searched: no finding in few windows means little.
 	p := newPainter(w.std.out)
 	fmt.Fprintf(p, "%s: %d new windows, %d kept", r.Service, r.Added, r.Kept)
 	if r.From != "" {
@@ -99,6 +100,7 @@ func printOutlooks(p painter, r *windows.Report) {
 		if shown++; shown == 1 {
 			p.heading("Forecast, where it beats the seasonal naive one on the series' own past")
 		}
+		// The line has the present value, and the end of the forecast with its interval.
 		last := o.Result.Values[len(o.Result.Values)-1]
 		in := time.Duration(float64(len(o.Result.Values)) * o.Step * float64(time.Second))
 		say := percent
@@ -121,7 +123,7 @@ type watchGauges struct {
 }
 
 // count adds a look to the command's own metrics.
-func (g *watchGauges) count(a *windows.Archive, j *windows.Judged) {
+func (g *watchGauges) count(a *windows.Archive, j *windows.LookResult) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.findings == nil {
@@ -158,6 +160,7 @@ func (g *watchGauges) write(service string) string {
 		"beagle_watch_refused_windows_total{service=%q} %d\n", service, g.refused)
 	fmt.Fprintf(&b, "# TYPE beagle_watch_failed_looks_total counter\nbeagle_watch_failed_looks_total{service=%q} %d\n",
 		service, g.failures)
+	// An alert on a silent watcher needs the time of the last window; 0 before the first.
 	last := 0.0
 	if !g.last.IsZero() {
 		last = float64(g.last.Unix())
@@ -172,6 +175,7 @@ func (w *watcher) serve() (stop func(), err error) {
 	if w.listen == "" {
 		return func() {}, nil
 	}
+	// Listen before the first look, so that a taken address fails at once.
 	l, err := net.Listen("tcp", w.listen)
 	if err != nil {
 		return nil, &beagle.UsageError{What: "--listen: " + err.Error(),

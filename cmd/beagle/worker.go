@@ -123,8 +123,8 @@ func withFleet(
 	return deliver(std, s, result, o)
 }
 
-// placed finds the server of a run, if it is on one.
-func placed(id string) (*fleet.Driver, store.Run, bool, error) {
+// findServer finds the server of a run, if it is on one.
+func findServer(id string) (*fleet.Driver, store.Run, bool, error) {
 	s, err := openStore()
 	if err != nil {
 		return nil, store.Run{}, false, err
@@ -133,6 +133,6 @@ func placed(id string) (*fleet.Driver, store.Run, bool, error) {
 	if err != nil {
 		return nil, entry, false, err
 	}
-	at, ok, err := fleet.Placed(s, entry.ID)
+	at, ok, err := fleet.ServerOf(s, entry.ID)
 	return &fleet.Driver{Store: s, Server: at}, entry, ok, err
 }

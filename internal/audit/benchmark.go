@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/packages"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // A benchmark is a function with a parameter of type *testing.B: one that the go
@@ -123,8 +125,7 @@ func isTesting(t types.Type, name string) bool {
 	if !ok {
 		return false
 	}
-	n, ok := types.Unalias(p.Elem()).(*types.Named)
-	return ok && n.Obj().Name() == name && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == "testing"
+	return syntax.IsNamed(p.Elem(), "testing", name)
 }
 
 // calls reports whether a call is of a method of *testing.B.

@@ -7,6 +7,8 @@ import (
 	"go/types"
 	"slices"
 	"strings"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // sorters are functions that sort their first argument in place.
@@ -52,8 +54,8 @@ func usedUp(x *pass) {
 	}
 }
 
-// A using says which argument a function uses up: it reads it to its end, or sorts it.
-type using struct {
+// An argumentUse says which argument a function uses up: it reads it to its end, or sorts it.
+type argumentUse struct {
 	arg    int
 	drains bool
 }
@@ -64,16 +66,16 @@ const calledDeep = 3
 // usesUp returns the argument that a function uses up, or nil. The library's functions are known by
 // name. A function of the package does it if its body hands a parameter to one that does, swaps
 // elements of it that it compared, in a loop, or reads from it in a loop.
-func (x *pass) usesUp(f *types.Func, deep int) *using {
+func (x *pass) usesUp(f *types.Func, deep int) *argumentUse {
 	if f == nil || f.Pkg() == nil || f.Signature().Recv() != nil {
 		return nil
 	}
 	name := f.Pkg().Path() + "." + f.Name()
 	if i, ok := readers[name]; ok {
-		return &using{i, true}
+		return &argumentUse{i, true}
 	}
 	if sorters[name] {
-		return &using{}
+		return &argumentUse{}
 	}
 	decl := x.declaration(f)
 	if decl == nil || decl.Body == nil || deep == 0 {
@@ -81,15 +83,15 @@ func (x *pass) usesUp(f *types.Func, deep int) *using {
 	}
 	for i := range f.Signature().Params().Len() {
 		v := f.Signature().Params().At(i)
-		if u := (&given{x, v, deep}).usedUp(decl.Body, false, false); u != nil && !x.assigned(decl.Body, v) {
-			return &using{i, u.drains}
+		if u := (&trackedParam{x, v, deep}).usedUp(decl.Body, false, false); u != nil && !x.assigned(decl.Body, v) {
+			return &argumentUse{i, u.drains}
 		}
 	}
 	return nil
 }
 
-// A given is a parameter whose uses in a function's body are read.
-type given struct {
+// A trackedParam is a parameter whose uses in a function's body are read.
+type trackedParam struct {
 	*pass
 	v    *types.Var
 	deep int
@@ -98,7 +100,7 @@ type given struct {
 // usedUp looks for code that uses the parameter up, and that no condition outside of loops may
 // leave out. A swap sorts where its elements were compared; one that was not may shuffle or
 // reverse.
-func (p *given) usedUp(code ast.Node, inLoop, compared bool) (found *using) {
+func (p *trackedParam) usedUp(code ast.Node, inLoop, compared bool) (found *argumentUse) {
 	ast.Inspect(code, func(n ast.Node) bool {
 		if found != nil || n == code {
 			return found == nil
@@ -119,7 +121,7 @@ func (p *given) usedUp(code ast.Node, inLoop, compared bool) (found *using) {
 			return false
 		case *ast.AssignStmt:
 			if inLoop && compared && p.swaps(n) {
-				found = &using{}
+				found = &argumentUse{}
 			}
 		case *ast.CallExpr:
 			found = p.call(n, inLoop)
@@ -130,7 +132,7 @@ func (p *given) usedUp(code ast.Node, inLoop, compared bool) (found *using) {
 }
 
 // compares reports whether a condition compares an element of the parameter.
-func (p *given) compares(cond ast.Expr) (found bool) {
+func (p *trackedParam) compares(cond ast.Expr) (found bool) {
 	if cond == nil {
 		return false
 	}
@@ -148,7 +150,7 @@ func (p *given) compares(cond ast.Expr) (found bool) {
 }
 
 // swaps reports whether an assignment exchanges two elements of the parameter.
-func (p *given) swaps(a *ast.AssignStmt) bool {
+func (p *trackedParam) swaps(a *ast.AssignStmt) bool {
 	if len(a.Lhs) != 2 || len(a.Rhs) != 2 {
 		return false
 	}
@@ -161,10 +163,10 @@ func (p *given) swaps(a *ast.AssignStmt) bool {
 }
 
 // call returns how a call uses the parameter up: as an argument, or by a method that reads.
-func (p *given) call(call *ast.CallExpr, inLoop bool) *using {
+func (p *trackedParam) call(call *ast.CallExpr, inLoop bool) *argumentUse {
 	if sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr); ok && inLoop && p.is(sel.X, p.v) &&
 		strings.HasPrefix(sel.Sel.Name, "Read") && isReader(p.v.Type()) {
-		return &using{drains: true}
+		return &argumentUse{drains: true}
 	}
 	u := p.usesUp(callee(p.pkg.TypesInfo, call), p.deep-1)
 	if u == nil || u.arg >= len(call.Args) || !p.is(call.Args[u.arg], p.v) {
@@ -218,12 +220,8 @@ func isReader(t types.Type) bool {
 	if p, ok := types.Unalias(t).(*types.Pointer); ok {
 		t = p.Elem()
 	}
-	n, ok := types.Unalias(t).(*types.Named)
-	if !ok || n.Obj().Pkg() == nil {
-		return false
-	}
-	return slices.Contains([]string{"bytes.Buffer", "bytes.Reader", "strings.Reader", "os.File"},
-		n.Obj().Pkg().Path()+"."+n.Obj().Name())
+	path, name := syntax.NameOf(t)
+	return slices.Contains([]string{"bytes.Buffer", "bytes.Reader", "strings.Reader", "os.File"}, path+"."+name)
 }
 
 // renewed reports whether anything else in a loop may give a variable a new value:

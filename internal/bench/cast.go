@@ -58,7 +58,7 @@ func union(a, b []int) []int {
 	return a
 }
 
-// among returns those of some variants that are in a list.
-func among(list, variants []int) []int {
+// intersect returns those of some variants that are in a list.
+func intersect(list, variants []int) []int {
 	return slices.DeleteFunc(slices.Clone(variants), func(v int) bool { return !slices.Contains(list, v) })
 }

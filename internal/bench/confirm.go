@@ -176,7 +176,7 @@ func upTo(first, n int) []int {
 func (m *confirmer) run(ctx context.Context, tried int) ([]beagle.Measurement, error) {
 	m.tried = tried
 	m.options.Log("linking layouts")
-	images, err := m.images(ctx, m.options.PGO, open, firstLook(len(m.finalists)))
+	images, err := m.images(ctx, m.options.PGO, knowledgeOpen, firstLook(len(m.finalists)))
 	if err != nil {
 		return nil, err
 	}
@@ -297,7 +297,7 @@ func (m *confirmer) joint(ctx context.Context, im image, q *rt.Time) (*rt.TimeRe
 		return m.joint(ctx, im, q)
 	}
 	// Is the original the cause? Then leave out the inputs on which it panics.
-	originals := among(q.Variants, m.originals())
+	originals := intersect(q.Variants, m.originals())
 	_, alone, err := m.time(ctx, im, forVariants(q, originals))
 	if err == nil && alone != "" && !m.panics {
 		m.panics, q.SkipPanics = true, true // an input that the corpus's facets say nothing of
@@ -310,7 +310,7 @@ func (m *confirmer) joint(ctx context.Context, im image, q *rt.Time) (*rt.TimeRe
 	guilty := false
 	var left []int
 	for _, t := range m.live() {
-		copies := among(q.Variants, t.copies)
+		copies := intersect(q.Variants, t.copies)
 		if len(copies) == 0 {
 			continue
 		}
@@ -348,7 +348,7 @@ func (m *confirmer) joint(ctx context.Context, im image, q *rt.Time) (*rt.TimeRe
 func (m *confirmer) worst(variants []int) *finalist {
 	var out *finalist
 	for _, t := range m.live() {
-		if len(among(variants, t.copies)) > 0 && (out == nil || m.lower(t) <= m.lower(out)) {
+		if len(intersect(variants, t.copies)) > 0 && (out == nil || m.lower(t) <= m.lower(out)) {
 			out = t
 		}
 	}
@@ -380,7 +380,7 @@ func (m *confirmer) collectBy(
 ) {
 	for _, tr := range ts {
 		if r, ok := stratify(im.seed(),
-			compareCopies(by, im, q, t, among(q.Variants, m.originals()), among(q.Variants, tr.copies))); ok {
+			compareCopies(by, im, q, t, intersect(q.Variants, m.originals()), intersect(q.Variants, tr.copies))); ok {
 			*into(tr) = append(*into(tr), r)
 		}
 	}
@@ -405,7 +405,7 @@ func compareCopies(by beagle.Score, im image, q *rt.Time, t *rt.Timing, base, ca
 // aa compares the original with its own copies, as if half of them were a
 // candidate.
 func (m *confirmer) aa(im image, q *rt.Time, t *rt.Timing) {
-	all := among(q.Variants, m.originals())
+	all := intersect(q.Variants, m.originals())
 	pairs := compareCopies(beagle.Score{}, im, q, t, all[:len(all)/2], all[len(all)/2:])
 	if r, ok := stratify(im.seed(), pairs); ok {
 		m.control = append(m.control, r)
@@ -426,8 +426,8 @@ func (m *confirmer) resources(q *rt.Time, t *rt.Timing, ts []*finalist) {
 		return r
 	}
 	for _, tr := range ts {
-		if copies := among(q.Variants, tr.copies); len(copies) > 0 {
-			tr.baseline = append(tr.baseline, of(among(q.Variants, m.originals())))
+		if copies := intersect(q.Variants, tr.copies); len(copies) > 0 {
+			tr.baseline = append(tr.baseline, of(intersect(q.Variants, m.originals())))
 			tr.best = append(tr.best, of(copies))
 		}
 	}

@@ -131,7 +131,7 @@ func (e *Env) inputs(c *beagle.Corpus, sets ...[]beagle.Record) (q rt.Time, file
 	files = map[string]string{}
 	for i, records := range sets {
 		name := "set" + strconv.Itoa(i)
-		if files[name], err = e.written(records); err != nil {
+		if files[name], err = e.recordsFile(records); err != nil {
 			return q, nil, err
 		}
 		q.Sets = append(q.Sets, rt.TimeSet{Records: name})
@@ -139,8 +139,8 @@ func (e *Env) inputs(c *beagle.Corpus, sets ...[]beagle.Record) (q rt.Time, file
 	return q, files, nil
 }
 
-// written returns the file of records that stay as they are.
-func (e *Env) written(rs []beagle.Record) (string, error) {
+// recordsFile returns the file of records that stay as they are.
+func (e *Env) recordsFile(rs []beagle.Record) (string, error) {
 	if len(rs) == 0 {
 		return e.records(rs)
 	}

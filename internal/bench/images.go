@@ -17,14 +17,14 @@ func (m *confirmer) images(ctx context.Context, pgo string, of knowledge, wanted
 		m.finalists[i].fail = "it does not compile in a batch: " + why
 	}
 	images := []image{first}
-	for len(images) < 2*wanted && !m.enough(images, m.at(of), wanted) {
+	for len(images) < 2*wanted && !m.enough(images, m.withKnowledge(of), wanted) {
 		more, err := m.relink(ctx, first, max(wanted-len(images), 1))
 		if err != nil {
 			return nil, err
 		}
 		images = append(images, more...)
 	}
-	return slices.DeleteFunc(images, func(im image) bool { return !m.useful(im, m.at(of)) }), nil
+	return slices.DeleteFunc(images, func(im image) bool { return !m.useful(im, m.withKnowledge(of)) }), nil
 }
 
 // linkMore links n further layouts, or fewer when too many are of no use.

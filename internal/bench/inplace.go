@@ -218,8 +218,8 @@ func (l *placeRig) byBenchmark(m *confirmer, f *finalist) []beagle.InputClassRat
 		for _, k := range l.kept {
 			t := only1(k.timing, w)
 			q := &rt.Time{Variants: k.variants}
-			pairs := compareCopies(beagle.Score{}, k.im, q, t, among(q.Variants, m.originals()),
-				among(q.Variants, f.copies))
+			pairs := compareCopies(beagle.Score{}, k.im, q, t, intersect(q.Variants, m.originals()),
+				intersect(q.Variants, f.copies))
 			if r, ok := stratify(k.im.seed(), pairs); ok {
 				es = append(es, r.est)
 			}

@@ -29,10 +29,10 @@ const (
 type knowledge int
 
 const (
-	open   knowledge = iota // to be measured on
-	found                   // surely faster
-	futile                  // surely not by as much as would count
-	rested                  // open, but the time goes to others, which look better
+	knowledgeOpen   knowledge = iota // to be measured on
+	knowledgeFaster                  // surely faster
+	knowledgeFutile                  // surely not by as much as would count
+	knowledgeRested                  // open, but the time goes to others, which look better
 )
 
 // judge looks at the measurement of one finalist. It decides to go on if the layouts agree and the
@@ -40,11 +40,11 @@ const (
 func judge(train Combined, look, finalists, tried int, minGain float64) knowledge {
 	switch {
 	case detects(train.logs, looks[look]/float64(max(finalists, 1))) && train.Correct(finalists, tried).Low > 1:
-		return found
+		return knowledgeFaster
 	case train.N >= layoutsALook && math.Log(train.Ratio.High) < math.Log1p(math.Max(negligible, minGain)):
-		return futile
+		return knowledgeFutile
 	}
-	return open
+	return knowledgeOpen
 }
 
 // detects applies Wilcoxon's signed-rank test, one-sided: it reports whether layouts favour the
@@ -56,8 +56,8 @@ func detects(logs []float64, alpha float64) bool {
 	return k > 0 && walsh(logs)[k-1] > 0
 }
 
-// at returns the live candidates in this state of knowledge.
-func (m *confirmer) at(f knowledge) []*finalist {
+// withKnowledge returns the live candidates in this state of knowledge.
+func (m *confirmer) withKnowledge(f knowledge) []*finalist {
 	return slices.DeleteFunc(m.live(), func(t *finalist) bool { return t.knowledge != f })
 }
 
@@ -65,7 +65,7 @@ func (m *confirmer) at(f knowledge) []*finalist {
 // faster while it is not clear by how much.
 func (m *confirmer) timed() []*finalist {
 	return slices.DeleteFunc(m.live(), func(t *finalist) bool {
-		return t.knowledge != open && (t.knowledge != found || !m.blunt(t))
+		return t.knowledge != knowledgeOpen && (t.knowledge != knowledgeFaster || !m.blunt(t))
 	})
 }
 
@@ -104,10 +104,10 @@ func (m *confirmer) measure(ctx context.Context, images []image) error {
 		if err := m.complete(ctx, first, look); err != nil {
 			return err
 		}
-		for _, t := range m.at(open) {
-			t.knowledge = m.judged(t, look)
+		for _, t := range m.withKnowledge(knowledgeOpen) {
+			t.knowledge = m.judgeScore(t, look)
 			if m.unchanged(t) {
-				t.knowledge = futile
+				t.knowledge = knowledgeFutile
 			}
 		}
 		// The time budget may grow for a candidate that looks faster, and ends the looks when it is
@@ -150,7 +150,7 @@ func (m *confirmer) look(ctx context.Context, images []image, look int) error {
 func (m *confirmer) complete(ctx context.Context, first image, look int) error {
 	for range layoutsALook {
 		lacks := func(t *finalist) bool { return m.lacks(t, look) }
-		if !slices.ContainsFunc(m.at(open), lacks) {
+		if !slices.ContainsFunc(m.withKnowledge(knowledgeOpen), lacks) {
 			return nil
 		}
 		images, err := m.linkMore(ctx, first, 1)

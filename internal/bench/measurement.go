@@ -58,9 +58,9 @@ func (m *confirmer) notes() (out []string) {
 // caseOf collects all that was measured of a finalist, for the decision.
 func (m *confirmer) caseOf(t *finalist, i int) *Case {
 	e := caseFrom(t.train)
-	e.Possible, e.Found, e.MinGain = t.halves, t.knowledge == found, m.options.MinGain
+	e.Possible, e.Found, e.MinGain = t.halves, t.knowledge == knowledgeFaster, m.options.MinGain
 	// A candidate that was given up for lack of time says what was planned.
-	if t.knowledge == rested || m.timeBudget.hurried && t.knowledge == open {
+	if t.knowledge == knowledgeRested || m.timeBudget.hurried && t.knowledge == knowledgeOpen {
 		e.Planned, e.Longer = planned, m.timeBudget.longer()
 	}
 	e.Control = caseFrom(m.control).Train

@@ -57,7 +57,7 @@ func (p *timeBudget) left(looksFaster bool) time.Duration {
 // looksFaster reports whether an open candidate is faster as far as was measured, without what its
 // choice among others takes off.
 func (m *confirmer) looksFaster() bool {
-	return slices.ContainsFunc(m.at(open), func(t *finalist) bool { return m.lower(t) > 0 })
+	return slices.ContainsFunc(m.withKnowledge(knowledgeOpen), func(t *finalist) bool { return m.lower(t) > 0 })
 }
 
 // extend gives the candidate that looks best the time for one more look, alone with the original,
@@ -106,10 +106,10 @@ func (m *confirmer) thin() {
 		if version*time.Duration((n+1)*layoutsALook) <= m.timeBudget.left(m.looksFaster()) { // with the original
 			break
 		}
-		if t := ts[n-1]; t.knowledge == found {
+		if t := ts[n-1]; t.knowledge == knowledgeFaster {
 			t.settled = true
 		} else {
-			t.knowledge = rested
+			t.knowledge = knowledgeRested
 		}
 	}
 }

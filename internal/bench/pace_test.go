@@ -227,7 +227,7 @@ func TestApartEndsWhenShown(t *testing.T) {
 		p      planted
 		faster bool
 		asked  int
-	}{{planted{gain: 2, pgo: 1}, true, enoughApart}, {planted{gain: 1, cheat: 2, pgo: 1}, false, layoutsALook}} {
+	}{{planted{gain: 2, pgo: 1}, true, leastApartLayouts}, {planted{gain: 1, cheat: 2, pgo: 1}, false, layoutsALook}} {
 		sim := &simRig{rng: rand.New(rand.NewPCG(2, 1)), noise: quiet, planted: []planted{c.p}, copies: copiesOf(1),
 			train: "train"}
 		l := &nothingShared{simRig: sim}

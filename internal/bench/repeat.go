@@ -13,12 +13,12 @@ func (m *confirmer) repeat(ctx context.Context, images []image) error {
 	if m.inPlace {
 		return nil
 	}
-	for _, t := range m.at(found) {
+	for _, t := range m.withKnowledge(knowledgeFaster) {
 		for _, im := range images {
 			if apartShown(t) {
 				break
 			}
-			if err := m.timeApart(ctx, im, t, len(images)*len(m.at(found))); err != nil {
+			if err := m.timeApart(ctx, im, t, len(images)*len(m.withKnowledge(knowledgeFaster))); err != nil {
 				return err
 			}
 		}
@@ -32,20 +32,20 @@ func (m *confirmer) repeat(ctx context.Context, images []image) error {
 		return err
 	}
 	for _, im := range images {
-		if m.useful(im, m.at(found)) {
+		if m.useful(im, m.withKnowledge(knowledgeFaster)) {
 			return m.withPGO(ctx, im)
 		}
 	}
 	return nil
 }
 
-// enoughApart is the number of layouts from which on processes apart may show the gain.
-const enoughApart = 6
+// leastApartLayouts is the number of layouts from which on processes apart may show the gain.
+const leastApartLayouts = 6
 
 // apartShown reports whether processes apart have surely shown as much of the gain as the decision
 // wants of them. More layouts would cost time and change nothing.
 func apartShown(t *finalist) bool {
-	if len(t.apart) < enoughApart {
+	if len(t.apart) < leastApartLayouts {
 		return false
 	}
 	return math.Log(Combine(t.apart).Ratio.Low) > caseFrom(t.train).Train.Log/2
@@ -63,7 +63,7 @@ const coldLayouts = 6
 // between the slices.
 func (m *confirmer) withColdCaches(ctx context.Context, images []image) error {
 	// Without a table a candidate has nothing that the caches could hold for it.
-	ts := slices.DeleteFunc(m.at(found), func(t *finalist) bool { return t.table <= largeTable })
+	ts := slices.DeleteFunc(m.withKnowledge(knowledgeFaster), func(t *finalist) bool { return t.table <= largeTable })
 	if len(ts) == 0 {
 		return nil
 	}
@@ -93,7 +93,7 @@ func (m *confirmer) withColdCaches(ctx context.Context, images []image) error {
 // withPGO measures faster candidates on top of profile-guided optimisation. With a profile of the
 // module's own, all builds had that.
 func (m *confirmer) withPGO(ctx context.Context, im image) error {
-	ts := m.at(found)
+	ts := m.withKnowledge(knowledgeFaster)
 	// Brief measurements have no time for it.
 	if m.options.PGO != "" || len(ts) == 0 || m.options.Brief {
 		return nil
@@ -108,7 +108,7 @@ func (m *confirmer) withPGO(ctx context.Context, im image) error {
 	}
 	// Then build new layouts with the profile, and time those candidates that still count as
 	// faster.
-	images, err := m.images(ctx, profile, found, layoutsALook)
+	images, err := m.images(ctx, profile, knowledgeFaster, layoutsALook)
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (m *confirmer) withPGO(ctx context.Context, im image) error {
 		if err != nil {
 			return err
 		}
-		if ts = m.at(found); reply != nil {
+		if ts = m.withKnowledge(knowledgeFaster); reply != nil {
 			m.collect(im, q, &reply.Sets[0], ts, inputs[0].into)
 		}
 	}

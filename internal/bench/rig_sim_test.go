@@ -321,7 +321,7 @@ func TestOneDisturbedLayout(t *testing.T) {
 			logs[i] = Estimate{Log: 0.03 + 0.001*float64(i%7)}
 		}
 		logs[4].Log += by
-		if f := judge(Combine(logs), 2, 1, 60, 0.01); f != found {
+		if f := judge(Combine(logs), 2, 1, 60, 0.01); f != knowledgeFaster {
 			t.Errorf("a layout that is off by %v: knowledge %v", by, f)
 		}
 	}

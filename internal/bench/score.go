@@ -160,8 +160,8 @@ func longerWithCollector(e *Case, corrected beagle.Ratio) string {
 	return ""
 }
 
-// judged judges the measurement of a finalist by the score.
-func (m *confirmer) judged(t *finalist, look int) knowledge {
+// judgeScore judges the measurement of a finalist by the score.
+func (m *confirmer) judgeScore(t *finalist, look int) knowledge {
 	train, s := caseFrom(t.train).Train, m.options.Score
 	if s.TimeAlone() {
 		return judge(train, look, len(m.finalists), m.tried, m.options.MinGain)
@@ -173,13 +173,13 @@ func (m *confirmer) judged(t *finalist, look int) knowledge {
 	}
 	switch {
 	case train.N >= minLayouts && !fewer(s, original, version, m.options.MinGain):
-		return futile
+		return knowledgeFutile
 	case train.N >= layoutsALook && train.Ratio.High < notSlower:
-		return futile
+		return knowledgeFutile
 	case train.N >= minLayouts && train.Correct(len(m.finalists), m.tried).Low >= notSlower:
-		return found
+		return knowledgeFaster
 	}
-	return open
+	return knowledgeOpen
 }
 
 // score enters a measurement's result by the score, and whether it is better.

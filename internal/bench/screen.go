@@ -61,7 +61,7 @@ func screen(
 			found[v] = timings[v].scored(score, 0)
 		}
 		if stage < n-1 {
-			live = betterHalf(live, found)
+			live = keepBetterHalf(live, found)
 		}
 	}
 	// Versions that were dropped keep the estimate of their last stage.
@@ -150,9 +150,9 @@ func surviving(ctx context.Context, run timeFunc, q *rt.Time, variants []int) (m
 	return out, err
 }
 
-// betterHalf keeps the half of the variants with the higher upper bounds: on
+// keepBetterHalf keeps the half of the variants with the higher upper bounds: on
 // doubt a variant stays.
-func betterHalf(live []int, found map[int]Estimate) []int {
+func keepBetterHalf(live []int, found map[int]Estimate) []int {
 	upper := func(v int) float64 { return found[v].Log + special.Normal95*found[v].SE }
 	kept := slices.Clone(live)
 	inorder.By(kept, func(a, b int) int { return cmp.Compare(upper(b), upper(a)) })

@@ -124,13 +124,13 @@ func (m *confirmer) sift(ctx context.Context, pairs [][2]int) (*Sifting, error) 
 // timed on.
 func (m *confirmer) undecided(over []beagle.Ratio, pairs [][2]int) (out []beagle.Ratio) {
 	for _, t := range m.live() {
-		t.knowledge = found
+		t.knowledge = knowledgeFaster
 	}
 	for k, r := range over {
 		a, b := m.finalists[pairs[k][0]], m.finalists[pairs[k][1]]
 		if a.fail == "" && b.fail == "" && r.Low <= 1 && 1 <= r.High {
 			out = append(out, r)
-			a.knowledge, b.knowledge = open, open
+			a.knowledge, b.knowledge = knowledgeOpen, knowledgeOpen
 		}
 	}
 	return out
@@ -150,7 +150,7 @@ func typicalWidth(rs []beagle.Ratio) float64 {
 
 // siftIn times the candidates in one layout.
 func (m *confirmer) siftIn(ctx context.Context, im image) error {
-	variants := m.cast(im, m.at(open))
+	variants := m.cast(im, m.withKnowledge(knowledgeOpen))
 	if len(variants) == 0 {
 		return nil
 	}
@@ -159,7 +159,7 @@ func (m *confirmer) siftIn(ctx context.Context, im image) error {
 	if err != nil || reply == nil {
 		return err
 	}
-	m.collectBy(m.options.Score, im, q, &reply.Sets[0], m.at(open), m.sets[0].into)
+	m.collectBy(m.options.Score, im, q, &reply.Sets[0], m.withKnowledge(knowledgeOpen), m.sets[0].into)
 	m.slow = m.slow || len(reply.Sets[0].Window) < enoughPairs
 	return nil
 }
@@ -175,13 +175,13 @@ func (m *confirmer) sifting(pairs [][2]int) *Sifting {
 		out.Ratios = append(out.Ratios, caseFrom(t.train).Train.Ratio)
 	}
 	for _, p := range pairs {
-		out.Over = append(out.Over, over(m.finalists[p[0]].train, m.finalists[p[1]].train))
+		out.Over = append(out.Over, layoutRatio(m.finalists[p[0]].train, m.finalists[p[1]].train))
 	}
 	return out
 }
 
-// Over compares two finalists of one measurement in the layouts that have both.
-func Over(a, b *beagle.Measurement) beagle.Ratio {
+// PairedRatio compares two finalists of one measurement in the layouts that have both.
+func PairedRatio(a, b *beagle.Measurement) beagle.Ratio {
 	results := func(m *beagle.Measurement) (out []layoutResult) {
 		for _, l := range m.Layouts {
 			e := Estimate{Log: math.Log(l.Ratio.Point), SE: math.Log(l.Ratio.High/l.Ratio.Low) / (2 * special.Normal95)}
@@ -189,12 +189,12 @@ func Over(a, b *beagle.Measurement) beagle.Ratio {
 		}
 		return out
 	}
-	return over(results(a), results(b))
+	return layoutRatio(results(a), results(b))
 }
 
-// over compares two candidates in the layouts that have both. The effect of a layout on the
+// layoutRatio compares two candidates in the layouts that have both. The effect of a layout on the
 // original then cancels out.
-func over(a, b []layoutResult) beagle.Ratio {
+func layoutRatio(a, b []layoutResult) beagle.Ratio {
 	var es []Estimate
 	for _, x := range a {
 		i := slices.IndexFunc(b, func(y layoutResult) bool { return y.seed == x.seed })

@@ -142,10 +142,10 @@ func TestOver(t *testing.T) {
 			b.Layouts[i-1].Ratio = of(1)
 		}
 	}
-	if r := Over(&a, &b); math.Abs(r.Point-1.1) > 0.005 || r.Low < 1.08 || r.High > 1.12 {
+	if r := PairedRatio(&a, &b); math.Abs(r.Point-1.1) > 0.005 || r.Low < 1.08 || r.High > 1.12 {
 		t.Errorf("%+v", r)
 	}
-	if r := Over(&a, &beagle.Measurement{}); r.Low > 0 {
+	if r := PairedRatio(&a, &beagle.Measurement{}); r.Low > 0 {
 		t.Errorf("without a common layout: %+v", r)
 	}
 }

@@ -123,13 +123,13 @@ func (c code) decide(rng *rand.Rand, finalists, tried int) (*Case, bool, string)
 func (c code) decideFrom(rng *rand.Rand, most, finalists, tried int) (*Case, bool, string) {
 	var layouts []layoutResult
 	first := firstLook(finalists)
-	f := open
-	for look := 0; f == open && look < most; look++ {
+	f := knowledgeOpen
+	for look := 0; f == knowledgeOpen && look < most; look++ {
 		layouts = append(layouts, c.layouts(rng, max((look+1)*layoutsALook, first)-len(layouts), sliceNoise)...)
 		f = judge(caseFrom(layouts).Train, look, finalists, tried, 0)
 	}
 	e := caseFrom(layouts)
-	e.Found, e.MinGain, e.Possible = f == found, 0.01, [2]bool{true, true}
+	e.Found, e.MinGain, e.Possible = f == knowledgeFaster, 0.01, [2]bool{true, true}
 	if e.Found {
 		holdout := caseFrom(c.layouts(rng, len(layouts), 2*sliceNoise)).Train
 		fresh := caseFrom(c.layouts(rng, len(layouts), 2*sliceNoise)).Train

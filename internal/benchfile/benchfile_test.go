@@ -109,7 +109,7 @@ func load(t *testing.T, name string, calls ...string) (*source.Unit, *beagle.Cor
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := corpus.Seen{Sources: []string{"a planted file"}}
+	seen := corpus.Observations{Sources: []string{"a planted file"}}
 	for _, r := range records {
 		seen.Calls += r.Weight
 	}
@@ -357,7 +357,7 @@ func Sum(a []uint16, b []float64, c []bool, d ...string) int { return len(a) + l
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := corpus.Observed(u, records, corpus.Seen{Calls: 2})
+	c, err := corpus.Observed(u, records, corpus.Observations{Calls: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

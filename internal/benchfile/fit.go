@@ -70,11 +70,13 @@ func (f *Fitter) Fit(ctx context.Context, p *Plan) (*beagle.BenchmarkFit, error)
 		}
 		return t, err
 	}
+	// Begin with the form that --state names, or with the plainest one.
 	p.Cold, p.Handed = f.State == "cold", f.State == "handed"
 	best, err := attempt(*p, "the recorded shares")
 	if err != nil {
 		return nil, err
 	}
+	// A service reads the input just before the call: let the benchmark do so, with other work.
 	if unlike(best) && f.State == "auto" {
 		handed, err := f.hand(*p, attempt)
 		if err != nil {
@@ -84,6 +86,7 @@ func (f *Fitter) Fit(ctx context.Context, p *Plan) (*beagle.BenchmarkFit, error)
 			best = handed
 		}
 	}
+	// Inputs that lie in memory are the other way to a call that waits for its data.
 	if unlike(best) && f.State == "auto" && p.CanBeCold() && !best.plan.Handed {
 		other := *p
 		other.Cold = true
@@ -95,6 +98,7 @@ func (f *Fitter) Fit(ctx context.Context, p *Plan) (*beagle.BenchmarkFit, error)
 			best = t
 		}
 	}
+	// Last, doubt the recorded shares of the groups themselves.
 	if unlike(best) && len(p.Groups) > 1 {
 		plan, err := f.reweigh(ctx, best)
 		if err != nil {
@@ -135,6 +139,7 @@ func (f *Fitter) hand(p Plan, attempt func(Plan, string) (*try, error)) (*try, e
 		best = t
 		return unlike(t), nil
 	}
+	// Grow the other work while that gains, then look to both sides of the best.
 	const first, step = 4, 4
 	more, err := gains(0)
 	for work := first; more && err == nil && work <= maxWork; work *= step {
@@ -325,8 +330,8 @@ func (f *Fitter) Explain(fit *beagle.BenchmarkFit, run *hotspots.Subtree) {
 		return
 	}
 	p := f.Production
-	callees := similarity.Enough(shape(p.Callees, p.Effective), shape(run.Callees, run.Effective), f.Needed)
-	lines := similarity.Enough(shape(p.Lines, p.Effective), shape(run.Lines, run.Effective), f.Needed)
+	callees := similarity.SamplesNeeded(shape(p.Callees, p.Effective), shape(run.Callees, run.Effective), f.Needed)
+	lines := similarity.SamplesNeeded(shape(p.Lines, p.Effective), shape(run.Lines, run.Effective), f.Needed)
 	if callees > 0 && lines > 0 {
 		fit.Enough = max(callees, lines)
 	}

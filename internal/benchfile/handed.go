@@ -68,6 +68,8 @@ func (p *Plan) writeWork(b *strings.Builder) {
 	comment(b, fmt.Sprintf("%[1]sWork is other work, as a service does between two calls of %[2]s. It takes caches "+
 		"and branch predictors from the call: each piece has some 600 bytes of code of its own, which Go makes for "+
 		"each type, and reads 64 bytes. More pieces take more. It counts in ns/op.", p.lower(), p.Unit.Target.Name))
+	// List the pieces: arrays of different lengths give the function instances with code of their
+	// own.
 	var pieces strings.Builder
 	for k := range p.Work {
 		if k%4 == 0 {
@@ -107,8 +109,8 @@ func %[1]sStep(x, n uint64) uint64 {
 `, p.lower(), pieces.String())
 }
 
-// before returns the statements before each call.
-func (p *Plan) before() string {
+// setupText returns the statements before each call.
+func (p *Plan) setupText() string {
 	if !p.Handed {
 		return ""
 	}

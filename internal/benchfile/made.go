@@ -7,12 +7,12 @@ import (
 	"github.com/beagle-go/beagle/internal/corpus"
 )
 
-// Made describes the plan's benchmark.
-func (p *Plan) Made(fit *beagle.BenchmarkFit) *beagle.ProductionBenchmark {
+// Describe describes the plan's benchmark.
+func (p *Plan) Describe(fit *beagle.BenchmarkFit) *beagle.ProductionBenchmark {
 	t := &p.Unit.Target
 	m := &beagle.ProductionBenchmark{
 		Target: beagle.TargetRef{Spec: t.Spec(), ID: t.ID(), Module: t.Module, Signature: t.Signature, Dir: t.Dir,
-			File: filepath.ToSlash(Where(&p.Unit.Target, t.File)), Line: t.Line, TypeArgs: t.TypeArgs},
+			File: filepath.ToSlash(DisplayPath(&p.Unit.Target, t.File)), Line: t.Line, TypeArgs: t.TypeArgs},
 		Benchmarks: p.Benchmarks(), Sources: append([]string{}, p.Corpus.Sources...), Calls: p.Corpus.Calls,
 		Distinct: p.Distinct, Inputs: p.Inputs(), Rule: p.Rule, State: p.state(), Fit: fit, Notes: p.Notes,
 		Groups: []beagle.BenchmarkGroup{}, Extremes: []string{},

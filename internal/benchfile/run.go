@@ -103,7 +103,7 @@ func (b *Bench) Profile(ctx context.Context, pattern string, seconds float64) (*
 	if run.Table, err = Rank(&b.unit.Target, all); err != nil {
 		return nil, err
 	}
-	run.Subtree, err = run.Table.Below(b.unit.Target.Spec())
+	run.Subtree, err = run.Table.Subtree(b.unit.Target.Spec())
 	if err != nil {
 		return nil, &beagle.UsageError{
 			What: fmt.Sprintf("%s does not reach %s: none of its %d samples is there", pattern, b.unit.Target.Spec(),
@@ -185,7 +185,7 @@ func Halves(of *beagle.Target, all []*hotspots.Profile) (out [2]*hotspots.Subtre
 		if err != nil {
 			return out, err
 		}
-		below, err := t.Below(of.Spec())
+		below, err := t.Subtree(of.Spec())
 		var missing *beagle.UsageError
 		if errors.As(err, &missing) {
 			return [2]*hotspots.Subtree{}, nil

@@ -42,8 +42,8 @@ func (p *Plan) Path() string {
 	return filepath.Join(p.Unit.Target.PkgDir, source.Snake(p.name())+"_replay_test.go")
 }
 
-// Taken reports whether another test file of the package declares one of the benchmark's names.
-func (p *Plan) Taken(file string) (string, bool) {
+// NameTaken reports whether another test file of the package declares one of the benchmark's names.
+func (p *Plan) NameTaken(file string) (string, bool) {
 	files, _ := filepath.Glob(filepath.Join(p.Unit.Target.PkgDir, "*_test.go"))
 	used := regexp.MustCompile(`(?m)^(?:func|type) (` + strings.Join(append(p.Benchmarks(), p.lower()+"Call",
 		p.lower()+"Calls"), "|") + `)\b`)
@@ -225,7 +225,7 @@ func (p *Plan) writeBenchmark(b *strings.Builder) {
 		beagle.Thousands(p.Inputs()), beagle.Thousands(int(p.Corpus.Calls)), p.origins(), p.noted()))
 	fmt.Fprintf(b, "func Benchmark%sReplay(b *testing.B) {\n\tcalls := %sCalls()\n%s\ti := 0\n\tfor b.Loop() {\n"+
 		"\t\tc := calls[i]\n%s%s\t\tif i++; i == len(calls) {\n\t\t\ti = 0\n\t\t}\n\t}\n}\n\n", p.name(), p.lower(),
-		p.buffers("calls[0]"), p.before(), p.call())
+		p.buffers("calls[0]"), p.setupText(), p.call())
 }
 
 // noted lists the notes that a reader of the file needs.
@@ -321,7 +321,7 @@ func (p *Plan) writeApart(b *strings.Builder) {
 		fmt.Fprintf(b, "\tb.Run(\"g%d\", func(b *testing.B) {\n%s\t\tall := []%sCall{\n%s\t\t}\n%s\t\ti := 0\n"+
 			"\t\tfor b.Loop() {\n\t\t\tc := &all[i]\n%s%s"+
 			"\t\t\tif i++; i == len(all) {\n\t\t\t\ti = 0\n\t\t\t}\n\t\t}\n\t})\n",
-			i, setup, p.lower(), body, p.buffers("all[0]"), p.before(), p.call())
+			i, setup, p.lower(), body, p.buffers("all[0]"), p.setupText(), p.call())
 	}
 	b.WriteString("}\n")
 }
@@ -361,8 +361,8 @@ func percent(share float64) string {
 	return fmt.Sprintf("%.3f %%", 100*share)
 }
 
-// Where returns the file as a person finds it again.
-func Where(of *beagle.Target, file string) string {
+// DisplayPath returns the file as a person finds it again.
+func DisplayPath(of *beagle.Target, file string) string {
 	if rel, err := filepath.Rel(of.Dir, file); err == nil && filepath.IsLocal(rel) {
 		return filepath.ToSlash(rel)
 	}

@@ -180,7 +180,7 @@ func TestInstead(t *testing.T) {
 		if n := s.Next(); n != nil {
 			n.State = beagle.CampaignNothing
 		}
-		s.Instead()
+		s.Replace()
 	}
 	var names []string
 	for _, c := range s.Campaign.Targets {
@@ -216,11 +216,11 @@ func TestMemoryOfOthers(t *testing.T) {
 		{"old", "go1.26", "campaign first tried it with go1.25, and this is go1.26", false},
 	} {
 		now := beagle.CampaignAttempt{Target: "m.c", TargetID: "1", Candidates: 60, By: row.by, Go: row.goVersion}
-		if known, why := s.Known(now) != nil, s.Outdated(now); known != row.known || why != row.why {
+		if known, why := s.FindRepeated(now) != nil, s.Outdated(now); known != row.known || why != row.why {
 			t.Errorf("%s, %s: known %v, %q", row.by, row.goVersion, known, why)
 		}
 		now.TargetID = "2"
-		if s.Known(now) != nil || s.Outdated(now) != "" {
+		if s.FindRepeated(now) != nil || s.Outdated(now) != "" {
 			t.Errorf("%s, %s: another text was tried", row.by, row.goVersion)
 		}
 	}
@@ -250,7 +250,7 @@ func TestEnter(t *testing.T) {
 		t.Errorf("%q: %+v", next, s.Campaign)
 	}
 	s.Campaign.Budget.ProcessorSeconds = 200
-	s.Again()
+	s.Retry()
 	if next := s.Stand(); next != half.Target || s.Target(next).State != beagle.CampaignRunning ||
 		s.Target("m.d").State != beagle.CampaignWaiting {
 		t.Errorf("%q: %+v", next, s.Campaign)
@@ -272,14 +272,14 @@ func TestMemory(t *testing.T) {
 		t.Errorf("%+v", n)
 	}
 	now := beagle.CampaignAttempt{Target: "m.c", TargetID: "1", Candidates: 60}
-	if a := s.Known(now); a == nil || a.Reason != "nothing faster" {
+	if a := s.FindRepeated(now); a == nil || a.Reason != "nothing faster" {
 		t.Errorf("%+v", a)
 	}
 	for _, other := range []beagle.CampaignAttempt{
 		{Target: "m.c", TargetID: "2", Candidates: 60}, {Target: "m.c", TargetID: "1", Candidates: 200},
 		{Target: "m.c", TargetID: "1", Candidates: 60, Inputs: "file"}, {Target: "m.x", TargetID: "1"},
 	} {
-		if a := s.Known(other); a != nil {
+		if a := s.FindRepeated(other); a != nil {
 			t.Errorf("%+v is not known: %+v", other, a)
 		}
 	}

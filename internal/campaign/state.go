@@ -43,14 +43,14 @@ type State struct {
 func (s *State) Plan() {
 	for len(s.Campaign.Targets) < s.Most && s.another() {
 	}
-	s.fallen()
+	s.escalateFallen()
 }
 
 // Looked times the number of targets is how many hot spots a campaign looks at.
 const Looked = 4
 
-// Instead takes up the next hot spot in place of a target that cost nothing to give up.
-func (s *State) Instead() {
+// Replace takes up the next hot spot in place of a target that cost nothing to give up.
+func (s *State) Replace() {
 	if len(s.Campaign.Targets) < Looked*s.Most {
 		s.another()
 	}
@@ -97,9 +97,9 @@ func (s *State) place(h beagle.Hotspot) int {
 	return len(s.First)
 }
 
-// fallen finds functions that an earlier campaign improved, and that have no entry now. It says
-// which caller pays for them.
-func (s *State) fallen() {
+// escalateFallen finds functions that an earlier campaign improved, and that have no entry now. It
+// says which caller pays for them.
+func (s *State) escalateFallen() {
 	for _, d := range s.Table.Dropped {
 		before := lastImproved(s.Memory[d.Target])
 		if d.Target == "" || before == nil || len(d.CountsFor) == 0 || before.Net <= d.Net {
@@ -244,7 +244,7 @@ func (s *State) Enter(t beagle.CampaignTarget, spent beagle.CampaignCost, search
 	s.Campaign.Spent.Dollars += spent.Dollars
 	free := !searched && (t.State == beagle.CampaignNothing || t.State == beagle.CampaignRefused)
 	if free || s.Heads && t.InVain() {
-		s.Instead()
+		s.Replace()
 	}
 	why := s.Escalate(t.Target)
 	s.Tally()
@@ -298,8 +298,8 @@ func (s *State) Stand() string {
 	return ""
 }
 
-// Again takes up targets that a budget ended, which may be larger now.
-func (s *State) Again() {
+// Retry takes up targets that a budget ended, which may be larger now.
+func (s *State) Retry() {
 	s.Campaign.State = "running"
 	for i := range s.Campaign.Targets {
 		if t := &s.Campaign.Targets[i]; t.State == beagle.CampaignUnspent {
@@ -311,17 +311,17 @@ func (s *State) Again() {
 	}
 }
 
-// Known returns the earlier attempt that makes another one needless: of the same text and inputs,
-// with as many candidates, by the same rewrites and models and with the same toolchain, without an
-// improvement.
-func (s *State) Known(now beagle.CampaignAttempt) *beagle.CampaignAttempt {
-	return s.tried(now, func(a *beagle.CampaignAttempt) bool { return a.By == now.By && a.Go == now.Go })
+// FindRepeated returns the earlier attempt that makes another one needless: of the same text and
+// inputs, with as many candidates, by the same rewrites and models and with the same toolchain,
+// without an improvement.
+func (s *State) FindRepeated(now beagle.CampaignAttempt) *beagle.CampaignAttempt {
+	return s.findFailed(now, func(a *beagle.CampaignAttempt) bool { return a.By == now.By && a.Go == now.Go })
 }
 
 // Outdated returns why an attempt that failed is made again although its target and inputs are the
 // same; "" when there was none.
 func (s *State) Outdated(now beagle.CampaignAttempt) string {
-	a := s.tried(now, func(*beagle.CampaignAttempt) bool { return true })
+	a := s.findFailed(now, func(*beagle.CampaignAttempt) bool { return true })
 	switch {
 	case a == nil || a.By == now.By && a.Go == now.Go:
 		return ""
@@ -332,8 +332,11 @@ func (s *State) Outdated(now beagle.CampaignAttempt) string {
 	return fmt.Sprintf("campaign %s tried it with other rewrites or models, or another version of Beagle", a.Campaign)
 }
 
-// tried returns the last attempt of the same text and inputs, with as many candidates, that failed.
-func (s *State) tried(now beagle.CampaignAttempt, also func(*beagle.CampaignAttempt) bool) *beagle.CampaignAttempt {
+// findFailed returns the last attempt of the same text and inputs, with as many candidates, that
+// failed.
+func (s *State) findFailed(
+	now beagle.CampaignAttempt, also func(*beagle.CampaignAttempt) bool,
+) *beagle.CampaignAttempt {
 	list := s.Memory[now.Target]
 	for i := len(list) - 1; i >= 0; i-- {
 		a := &list[i]
@@ -358,10 +361,10 @@ func (s *State) Tally() {
 		}
 	}
 	all, each := Sum(won, s.Table.Effective, func(a, b string) float64 { return s.Together[a][b] })
-	s.Campaign.Saving = s.worth(all)
+	s.Campaign.Saving = s.priceSaving(all)
 	for i := range s.Campaign.Targets {
 		if saving, ok := each[s.Campaign.Targets[i].Target]; ok {
-			saving = s.worth(saving)
+			saving = s.priceSaving(saving)
 			s.Campaign.Targets[i].Saving = &saving
 		}
 	}
@@ -393,8 +396,8 @@ func (s *State) notes() {
 	}
 }
 
-// worth puts cores and money to a share.
-func (s *State) worth(saving beagle.CampaignSaving) beagle.CampaignSaving {
+// priceSaving puts cores and money to a share.
+func (s *State) priceSaving(saving beagle.CampaignSaving) beagle.CampaignSaving {
 	t := &s.Table
 	if t.Unit == "cores" || t.Cores > 0 {
 		saving.Cores = tidy(saving.Share * t.Cores)

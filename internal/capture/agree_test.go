@@ -244,7 +244,7 @@ func TestAsk(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, _, err = c.Do(t.Context(), wire.Request{Verb: wire.VerbAsk, Site: "p.Ask", Program: prog})
-		if refused := (*Refused)(nil); !errors.As(err, &refused) || !strings.Contains(refused.Why, "secret") {
+		if refused := (*Refusal)(nil); !errors.As(err, &refused) || !strings.Contains(refused.Why, "secret") {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

@@ -22,8 +22,8 @@ func Blind(t wire.Type, q wire.Start, outside bool) (all []string) {
 	return all
 }
 
-// plain are the kinds of values without pointers that are no structs.
-var plain = regexp.MustCompile(`^(bool|u?int\d*|uintptr|float\d+|complex\d+)$`)
+// pointerFreeKinds are the kinds of values without pointers that are no structs.
+var pointerFreeKinds = regexp.MustCompile(`^(bool|u?int\d*|uintptr|float\d+|complex\d+)$`)
 
 // These describe how much of the memory behind values the options show, and how a uprobe words it.
 const (
@@ -64,7 +64,7 @@ func visit(t wire.Type, q wire.Start, outside, own bool, say func(string)) {
 			visit(wire.Type{Kind: "string"}, q, outside, own, say)
 			return
 		}
-		if !own && !q.Follow && t.Elem != nil && !plain.MatchString(t.Elem.Kind) {
+		if !own && !q.Follow && t.Elem != nil && !pointerFreeKinds.MatchString(t.Elem.Kind) {
 			say("lists inside lists; --follow reads them")
 			return
 		}

@@ -79,15 +79,15 @@ func (c *Client) Do(ctx context.Context, q wire.Request) (*wire.Reply, []byte, e
 		return nil, nil, fmt.Errorf("%s: %w", c.Address, err)
 	}
 	if r.Error != "" {
-		return r, nil, &Refused{c.Address, r.Error}
+		return r, nil, &Refusal{c.Address, r.Error}
 	}
 	return r, payload, nil
 }
 
-// A Refused is a probe's refusal of a request.
-type Refused struct{ Address, Why string }
+// A Refusal is a probe's refusal of a request.
+type Refusal struct{ Address, Why string }
 
-func (r *Refused) Error() string { return r.Address + ": " + r.Why }
+func (r *Refusal) Error() string { return r.Address + ": " + r.Why }
 
 // overSocket sends a request to a Unix socket and returns the reply's reader.
 func (c *Client) overSocket(ctx context.Context, body []byte) (io.ReadCloser, error) {

@@ -15,9 +15,9 @@ var alphabets = []struct {
 	{wire.Punct, "-_.:/"},
 }
 
-// madeUp writes text of a hole's length with the classes of characters that it had. Equal holes of
-// one process give equal text, different ones nearly always different text.
-func madeUp(h wire.Hole) []byte {
+// fakeText writes text of a hole's length with the classes of characters that it had. Equal holes
+// of one process give equal text, different ones nearly always different text.
+func fakeText(h wire.Hole) []byte {
 	var chars string
 	for _, a := range alphabets {
 		if h.Class&a.class != 0 {

@@ -20,9 +20,9 @@ import (
 	"github.com/beagle-go/beagle/probe/wire"
 )
 
-// An Outside captures running processes that hold no probe, by uprobes. The program beagle-uprobe
-// attaches them: it alone needs privileges, and links what speaks to the kernel.
-type Outside struct {
+// An UprobeCapture captures running processes that hold no probe, by uprobes. The program
+// beagle-uprobe attaches them: it alone needs privileges, and links what speaks to the kernel.
+type UprobeCapture struct {
 	Clients []*Client
 	helpers []*helper
 }
@@ -42,12 +42,12 @@ type Wish struct {
 
 // Attach has beagle-uprobe look for functions in each process. Nothing is armed yet. A function
 // that can't be captured is a *beagle.UsageError.
-func Attach(ctx context.Context, w Wish) (*Outside, error) {
+func Attach(ctx context.Context, w Wish) (*UprobeCapture, error) {
 	program, err := companion.Find("beagle-uprobe", "BEAGLE_UPROBE", "--pid")
 	if err != nil {
 		return nil, err
 	}
-	o := &Outside{}
+	o := &UprobeCapture{}
 	for _, pid := range w.PIDs {
 		if err := o.attach(ctx, program, pid, w); err != nil {
 			o.Close()
@@ -59,7 +59,7 @@ func Attach(ctx context.Context, w Wish) (*Outside, error) {
 
 // attach starts the helper that captures a process from outside, and waits until it serves the
 // socket.
-func (o *Outside) attach(ctx context.Context, program string, pid int, w Wish) error {
+func (o *UprobeCapture) attach(ctx context.Context, program string, pid int, w Wish) error {
 	dir, err := outsideDir()
 	if err != nil {
 		return err
@@ -114,12 +114,12 @@ func alive(socket, token string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	_, _, err := (&Client{Address: socket, token: token}).Do(ctx, wire.Request{Verb: wire.VerbStatus})
-	var refused *Refused
+	var refused *Refusal
 	return err == nil || errors.As(err, &refused)
 }
 
 // Close ends the programs, which take their uprobes away.
-func (o *Outside) Close() {
+func (o *UprobeCapture) Close() {
 	for _, h := range o.helpers {
 		h.in.Close()
 		end := time.AfterFunc(requestTime, func() { _ = h.cmd.Process.Kill() })

@@ -18,16 +18,16 @@ import (
 // Records are captured calls of one target, as records of a Corpus.
 type Records struct {
 	List    []beagle.Record
-	Seen    corpus.Seen
+	Seen    corpus.Observations
 	MadeUp  int // calls with text that stands for a shape, for redacted text, or for the rest of a cut text
 	Dropped map[string]int
 
 	Answered int      // calls that are kept with their results
 	Mute     []string // why calls are kept without the results that the capture has
 
-	again   repetition
-	results *corpus.Results
-	mute    map[string]int
+	repetitions repetition
+	results     *corpus.Results
+	mute        map[string]int
 }
 
 // Convert makes records of the processes' captures at the target's site. It counts calls that
@@ -35,6 +35,7 @@ type Records struct {
 func Convert(u *source.Unit, all []Pulled) (*Records, error) {
 	out := &Records{Dropped: map[string]int{}, results: corpus.ResultsOf(u), mute: map[string]int{}}
 	found := false
+	// Take the calls of each process whose site has the signature of the source.
 	for _, p := range all {
 		for _, s := range p.Status.Sites {
 			if s.Name != u.Target.Spec() {
@@ -54,7 +55,8 @@ func Convert(u *source.Unit, all []Pulled) (*Records, error) {
 			Remedy: "build the service with beagle build --probe " + u.Target.Spec() +
 				"; capture status lists its sites"}
 	}
-	out.Seen.Again = out.again.facets()
+	// Say why calls are missing, and why those in the list have no results.
+	out.Seen.Repetitions = out.repetitions.facets()
 	for _, why := range inorder.Keys(out.Dropped) {
 		out.Seen.Why = append(out.Seen.Why, fmt.Sprintf("%d calls: %s", out.Dropped[why], why))
 	}
@@ -113,11 +115,11 @@ func (r *Records) add(p Pulled, s wire.Site, index int) {
 	if s.Counts != nil && s.Counts.Taken > 0 {
 		weight = max(1, s.Counts.Calls/float64(s.Counts.Taken))
 		r.Seen.Together = r.Seen.Together || s.Counts.Together
-		r.Seen.InFlight = joined(r.Seen.InFlight, s.Counts.InFlight)
+		r.Seen.InFlight = addInFlight(r.Seen.InFlight, s.Counts.InFlight)
 	}
 	// Add the records and outcomes of the calls.
 	events, kept := 0, 0
-	r.again.see(p, index, weight)
+	r.repetitions.see(p, index, weight)
 	for _, e := range p.Events {
 		if e.Site != index {
 			continue
@@ -144,9 +146,9 @@ func (r *Records) add(p Pulled, s wire.Site, index int) {
 		prefixed(", build ", build)))
 }
 
-// joined adds a process to the counts in flight of the others: each weighs by its captured calls.
-// The most is that of any process.
-func joined(all *beagle.InFlight, one *wire.InFlight) *beagle.InFlight {
+// addInFlight adds a process to the counts in flight of the others: each weighs by its captured
+// calls. The most is that of any process.
+func addInFlight(all *beagle.InFlight, one *wire.InFlight) *beagle.InFlight {
 	if one == nil || one.Calls == 0 {
 		return all
 	}
@@ -298,7 +300,7 @@ func fill(h wire.Hole, part []byte) []byte {
 	var text []byte
 	switch h.Reason {
 	case wire.Shape, wire.Redacted:
-		text = madeUp(h)
+		text = fakeText(h)
 	case wire.Cut:
 		v, err := rt.ParseValue(part)
 		if err != nil || v.Str == "" {

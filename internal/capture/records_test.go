@@ -160,8 +160,8 @@ func TestMadeUp(t *testing.T) {
 	for class := range 64 {
 		for _, n := range []uint64{1, 2, 9, 40} {
 			h := wire.Hole{Reason: wire.Shape, Class: byte(class), Len: n, Hash: 12345}
-			text := madeUp(h)
-			if uint64(len(text)) != n || !bytes.Equal(text, madeUp(h)) {
+			text := fakeText(h)
+			if uint64(len(text)) != n || !bytes.Equal(text, fakeText(h)) {
 				t.Errorf("class %b, length %d: %q", class, n, text)
 			}
 			if !utf8.Valid(text) {
@@ -170,12 +170,12 @@ func TestMadeUp(t *testing.T) {
 		}
 	}
 	h := wire.Hole{Reason: wire.Shape, Class: wire.Lower, Len: 12, Hash: 1}
-	a := madeUp(h)
+	a := fakeText(h)
 	h.Hash = 2
-	if bytes.Equal(a, madeUp(h)) {
+	if bytes.Equal(a, fakeText(h)) {
 		t.Errorf("different texts are both %q", a)
 	}
-	if text := madeUp(wire.Hole{Reason: wire.Shape, Class: wire.Invalid, Len: 3}); utf8.Valid(text) {
+	if text := fakeText(wire.Hole{Reason: wire.Shape, Class: wire.Invalid, Len: 3}); utf8.Valid(text) {
 		t.Errorf("%q is valid", text)
 	}
 }

@@ -38,7 +38,7 @@ func TestConversations(t *testing.T) {
 	}
 }
 
-func compareSent(t *testing.T, got, want chattest.Sent) {
+func compareSent(t *testing.T, got, want chattest.SentRequest) {
 	t.Helper()
 	if got.Method != want.Method || got.Path != want.Path {
 		t.Errorf("%s %s, want %s %s", got.Method, got.Path, want.Method, want.Path)

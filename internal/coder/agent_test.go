@@ -207,8 +207,8 @@ func (a *scripted) turn(ctx context.Context, task string) error {
 
 // good does all that a well-behaved agent does.
 func (a *scripted) good(ctx context.Context, task string) error {
-	evidence := filepath.Join(a.dir, ours, "evidence.md")
-	if !strings.Contains(task, "Count") || !strings.Contains(task, filepath.Join(ours, "evidence.md")) {
+	evidence := filepath.Join(a.dir, beagleDir, "evidence.md")
+	if !strings.Contains(task, "Count") || !strings.Contains(task, filepath.Join(beagleDir, "evidence.md")) {
 		return fmt.Errorf("the task is %q", task)
 	}
 	read, err := a.conn.ReadTextFile(ctx, acp.ReadTextFileRequest{SessionId: "s", Path: evidence})
@@ -298,7 +298,7 @@ const hung = "hung"
 
 // outside tries everything that leads out of the copy; each must be refused.
 func (a *scripted) outside(ctx context.Context) error {
-	link := filepath.Join(a.dir, ours, "link")
+	link := filepath.Join(a.dir, beagleDir, "link")
 	if err := os.Symlink("/etc", link); err != nil {
 		return err
 	}

@@ -42,11 +42,11 @@ func (t *turn) fault(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		e.Kind, e.Message, e.Remedy = llm.Timeout, context.Cause(ctx).Error(),
 			"give it more time with --call-limit, or a smaller function"
-	case t.exit == notKept:
+	case t.exit == statusNotKept:
 		e.Message = "the process that looks after the agent's processes could not start it: " + lastWords(t.stderr)
 		e.Remedy = "run Beagle where prctl, fork and /bin/sh are allowed, or let models write candidates instead: " +
 			"--model"
-	case t.exit == cannotExecute || t.exit == notFound:
+	case t.exit == statusCannotExecute || t.exit == statusNotFound:
 		e.Kind, e.Remedy = llm.UnknownModel, fmt.Sprintf("give a command that can be started: --agent %q", t.model.URL)
 	case errors.As(err, &refused) && refused.Code == authRequired:
 		e.Kind, e.Remedy = llm.BadKey,
@@ -78,11 +78,11 @@ func lastWords(text string) string {
 }
 
 const (
-	notKept       = 113    // a keeper's own status, which it gives its reason for
-	cannotExecute = 126    // a shell's status for a program that it may not start
-	notFound      = 127    // and for one that is not there
-	authRequired  = -32000 // the protocol's code for an agent that wants a login first
-	internalError = -32603 // the agent failed, or is not there any more
+	statusNotKept       = 113    // a keeper's own status, which it gives its reason for
+	statusCannotExecute = 126    // a shell's status for a program that it may not start
+	statusNotFound      = 127    // and for one that is not there
+	authRequired        = -32000 // the protocol's code for an agent that wants a login first
+	internalError       = -32603 // the agent failed, or is not there any more
 )
 
 func sorted(set map[string]bool) []string {

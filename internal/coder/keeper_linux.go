@@ -80,7 +80,7 @@ func keepAgent(command []string) int {
 	syscall.CloseOnExec(lifeline)
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		fmt.Fprintln(os.Stderr, "PR_SET_CHILD_SUBREAPER:", err)
-		return notKept
+		return statusNotKept
 	}
 	// the agent's end is the lifeline's
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
@@ -89,7 +89,7 @@ func keepAgent(command []string) int {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		return notKept
+		return statusNotKept
 	}
 	os.Stdin.Close() // they are the agent's alone: Beagle must see that it closes them
 	os.Stdout.Close()

@@ -193,10 +193,10 @@ func TestAKeeperThatCannotStartTheAgent(t *testing.T) {
 	}
 	p.cmd.Wait()
 	p.end()
-	if code := p.cmd.ProcessState.ExitCode(); code != notKept {
+	if code := p.cmd.ProcessState.ExitCode(); code != statusNotKept {
 		t.Fatalf("status %d", code)
 	}
-	turn := &turn{coder: &Coder{}, exit: notKept, stderr: p.tail.String()}
+	turn := &turn{coder: &Coder{}, exit: statusNotKept, stderr: p.tail.String()}
 	var e *llm.Error
 	if err := turn.fault(t.Context(), io.EOF); !errors.As(err, &e) ||
 		!strings.Contains(e.Message, "permission denied") || !strings.Contains(e.Remedy, "prctl") {

@@ -10,9 +10,9 @@ import (
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
-// outside lists the changed declarations of a file that the candidate may not change; it is empty
-// if there are none. inside are the names that may change.
-func outside(before, after string, inside map[string]bool) (string, error) {
+// changesOutside lists the changed declarations of a file that the candidate may not change; it is
+// empty if there are none. inside are the names that may change.
+func changesOutside(before, after string, inside map[string]bool) (string, error) {
 	old, err := declarations(before)
 	if err != nil {
 		return "", err

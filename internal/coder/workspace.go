@@ -20,20 +20,20 @@ import (
 	"github.com/beagle-go/beagle/internal/source"
 )
 
-// ours is the directory in the copy that belongs to Beagle.
-const ours = ".beagle"
+// beagleDir is the directory in the copy that belongs to Beagle.
+const beagleDir = ".beagle"
 
 // maxCopy bounds the copy of a module. A larger one holds data that no agent needs to see, and
 // every turn would copy it.
 const maxCopy = 2 << 30
 
-// skipped are directories that are not copied.
-var skipped = []string{".git", ".hg", ".svn", "node_modules", ours}
+// skippedDirs are directories that are not copied.
+var skippedDirs = []string{".git", ".hg", ".svn", "node_modules", beagleDir}
 
 // A workspace is a copy of a module, with a memory of its first state.
 type workspace struct {
-	dir    string              // the module's root in the copy
-	before map[string][32]byte // by path relative to dir
+	dir         string              // the module's root in the copy
+	firstHashes map[string][32]byte // by path relative to dir
 }
 
 // newWorkspace copies the module at root into dir, without the files to omit.
@@ -55,7 +55,7 @@ func newWorkspace(root, dir string, omit ...string) (*workspace, error) {
 			return err
 		}
 		switch {
-		case d.IsDir() && path != root && (slices.Contains(skipped, d.Name()) || holds(path, dir)):
+		case d.IsDir() && path != root && (slices.Contains(skippedDirs, d.Name()) || holds(path, dir)):
 			return filepath.SkipDir
 		case d.IsDir():
 			return os.MkdirAll(filepath.Join(dir, rel), 0o755)
@@ -205,10 +205,10 @@ func copyFile(to, from string) (n int64, err error) {
 
 // put writes a file of Beagle's own.
 func (w *workspace) put(name, text string) error {
-	if err := os.MkdirAll(filepath.Join(w.dir, ours), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(w.dir, beagleDir), 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(w.dir, ours, name), []byte(text), 0o644)
+	return os.WriteFile(filepath.Join(w.dir, beagleDir, name), []byte(text), 0o644)
 }
 
 // apply writes a version of the target into the copy.
@@ -223,7 +223,7 @@ func (w *workspace) apply(p beagle.Patch) error {
 
 // remember notes the present state.
 func (w *workspace) remember() (err error) {
-	w.before, err = w.sums()
+	w.firstHashes, err = w.sums()
 	return err
 }
 
@@ -231,7 +231,7 @@ func (w *workspace) sums() (map[string][32]byte, error) {
 	sums := map[string][32]byte{}
 	err := filepath.WalkDir(w.dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
-			if err == nil && path != w.dir && slices.Contains(skipped, d.Name()) {
+			if err == nil && path != w.dir && slices.Contains(skippedDirs, d.Name()) {
 				return filepath.SkipDir
 			}
 			return err
@@ -284,19 +284,19 @@ func readRegular(path string) ([]byte, error) {
 	return text, err
 }
 
-// changed lists the files that are new, gone or different.
-func (w *workspace) changed() ([]string, error) {
+// changedFiles lists the files that are new, gone or different.
+func (w *workspace) changedFiles() ([]string, error) {
 	after, err := w.sums()
 	if err != nil {
 		return nil, err
 	}
 	var names []string
 	for name, sum := range after {
-		if old, ok := w.before[name]; !ok || old != sum {
+		if old, ok := w.firstHashes[name]; !ok || old != sum {
 			names = append(names, name)
 		}
 	}
-	for name := range w.before {
+	for name := range w.firstHashes {
 		if _, ok := after[name]; !ok {
 			names = append(names, name)
 		}

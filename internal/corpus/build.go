@@ -153,16 +153,16 @@ const leastRecorded = 2
 // fromNothing makes a corpus of generated inputs, and of the recorded one if there is one. It
 // leaves out generated inputs on which the original panics: those are mistakes of the generator.
 func (m *maker) fromNothing(ctx context.Context, recorded []beagle.Record) ([]beagle.Record, error) {
-	made, err := m.within(ctx, scratchValues(m.args, m.types, scratch, m.in.Seed))
+	made, err := m.filterByContract(ctx, scratchValues(m.args, m.types, scratch, m.in.Seed))
 	if err != nil {
 		return nil, err
 	}
-	kept, panicked, err := m.generatedSurvivors(ctx, without(made, recorded))
+	kept, panicked, err := m.generatedSurvivors(ctx, excludeRecords(made, recorded))
 	if err != nil {
 		return nil, err
 	}
 	if len(panicked) < len(kept) {
-		kept = without(kept, panicked)
+		kept = excludeRecords(kept, panicked)
 	}
 	switch {
 	case len(kept) > 0:
@@ -220,17 +220,17 @@ func (m *maker) generate(ctx context.Context) error {
 	for _, b := range o.Made {
 		made = append(made, beagle.Record{Args: b, Weight: 1, Source: "generated"})
 	}
-	fresh, err := m.within(ctx, Fresh(&m.c, generated/3, m.in.Seed))
+	fresh, err := m.filterByContract(ctx, Fresh(&m.c, generated/3, m.in.Seed))
 	if err != nil {
 		return err
 	}
 	made = append(made, fresh...)
-	m.c.Generated, _, err = m.generatedSurvivors(ctx, without(Merge(made), m.c.Train, m.c.Holdout))
+	m.c.Generated, _, err = m.generatedSurvivors(ctx, excludeRecords(Merge(made), m.c.Train, m.c.Holdout))
 	return err
 }
 
-// without leaves out the records that others hold.
-func without(records []beagle.Record, others ...[]beagle.Record) []beagle.Record {
+// excludeRecords leaves out the records that others hold.
+func excludeRecords(records []beagle.Record, others ...[]beagle.Record) []beagle.Record {
 	known := map[string]bool{}
 	for _, list := range others {
 		for _, r := range list {
@@ -242,7 +242,7 @@ func without(records []beagle.Record, others ...[]beagle.Record) []beagle.Record
 
 // describe observes the training records and computes the facets.
 func (m *maker) describe(ctx context.Context) error {
-	first, err := m.settled(ctx)
+	first, err := m.settledOutcomes(ctx)
 	if err != nil {
 		return err
 	}
@@ -265,12 +265,12 @@ func (m *maker) describe(ctx context.Context) error {
 	return nil
 }
 
-// settled observes the training records in two processes. It leaves out those on which the original
-// has a few outcomes, unless they are most: an original that sorts the keys of a map and leaves
-// equal ones in the map's order is one of that kind. A second look finds those that the first
-// missed by chance. Nothing is left out where a clock, a random source or a counter may decide: a
-// version that always gives the same answer there is wrong.
-func (m *maker) settled(ctx context.Context) (*rt.Observation, error) {
+// settledOutcomes observes the training records in two processes. It leaves out those on which the
+// original has a few outcomes, unless they are most: an original that sorts the keys of a map and
+// leaves equal ones in the map's order is one of that kind. A second look finds those that the
+// first missed by chance. Nothing is left out where a clock, a random source or a counter may
+// decide: a version that always gives the same answer there is wrong.
+func (m *maker) settledOutcomes(ctx context.Context) (*rt.Observation, error) {
 	all := len(m.c.Train)
 	for look := 0; ; look++ {
 		first, second, err := m.observeTwice(ctx)

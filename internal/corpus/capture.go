@@ -42,8 +42,8 @@ type Captured struct {
 // Distinct calls that are enough: with plenty from the tests the benchmarks,
 // which take long, are left out; with some, other packages' tests.
 const (
-	plenty = 8192
-	some   = 1024
+	plentyCalls = 8192
+	someCalls   = 1024
 )
 
 // fruitless is the number of suites in a row that record nothing before the rest, which is farther
@@ -104,7 +104,7 @@ func vendored(of *beagle.Target) bool {
 // runSuites runs the target's own tests, and the others only if these recorded too
 // little: listing a large module alone takes a while.
 func (c *capturer) runSuites(ctx context.Context) error {
-	own, deps, err := c.tools.Own(ctx, &c.u.Target)
+	own, deps, err := c.tools.TargetPackage(ctx, &c.u.Target)
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (c *capturer) runSuites(ctx context.Context) error {
 			return err
 		}
 	}
-	if c.done(some) || c.o.Benchmark != "" {
+	if c.done(someCalls) || c.o.Benchmark != "" {
 		return nil
 	}
 	others, err := c.tools.Importers(ctx, &c.u.Target)
@@ -143,7 +143,7 @@ func (c *capturer) suites(ctx context.Context, list, deps []*gotool.Listed) erro
 func (c *capturer) runUntilEnough(list []*gotool.Listed, run func(i int, p *gotool.Listed) error) error {
 	idle := 0
 	for i, p := range list {
-		if c.done(some) || idle == fruitless {
+		if c.done(someCalls) || idle == fruitless {
 			c.out.Unasked = append(c.out.Unasked, p.ImportPath)
 			continue
 		}
@@ -224,7 +224,7 @@ func (c *capturer) suite(ctx context.Context, i int, p *gotool.Listed, of int) e
 		return err
 	}
 	pattern := named(p, c.u.Target.Name, "Test", "Example", "Fuzz")
-	if err := c.attempt(ctx, tests, "-test.run=", pattern); err != nil || c.records > 0 && c.done(plenty) {
+	if err := c.attempt(ctx, tests, "-test.run=", pattern); err != nil || c.records > 0 && c.done(plentyCalls) {
 		return err
 	}
 	c.o.Progress("calls of "+c.u.Target.Name+" by the benchmarks of "+p.ImportPath+place, c.records)
@@ -264,7 +264,7 @@ func (c *capturer) build(ctx context.Context, p *gotool.Listed, binary string) (
 		Env:  append(c.tools.Env(), harness.Roomy...),
 		Read: c.read, Write: []string{c.dir, c.tools.GOCACHE},
 	})
-	if err := stopped(ctx, r, err); err != nil {
+	if err := stopError(ctx, r, err); err != nil {
 		return false, err
 	}
 	if _, err := os.Stat(binary); !r.OK() || err != nil {
@@ -275,7 +275,7 @@ func (c *capturer) build(ctx context.Context, p *gotool.Listed, binary string) (
 	return true, nil
 }
 
-func stopped(ctx context.Context, r sandbox.Result, err error) error {
+func stopError(ctx context.Context, r sandbox.Result, err error) error {
 	if err == nil && r.Ended == sandbox.Canceled {
 		return context.Cause(ctx)
 	}
@@ -299,7 +299,7 @@ func (c *capturer) record(ctx context.Context, s suiteRun, chosen string) (ok bo
 		Env:  append(c.tools.Env(), rt.CaptureDir+"="+calls),
 		Read: c.read, Write: []string{calls}, Limits: sandbox.Limits{Wall: wall + time.Second},
 	})
-	if err := stopped(ctx, r, err); err != nil {
+	if err := stopError(ctx, r, err); err != nil {
 		return false, err
 	}
 	if !r.OK() {

@@ -12,8 +12,8 @@ import (
 	"github.com/beagle-go/beagle/internal/sandbox"
 )
 
-// Within leaves out the records that do not keep to the contract of a program.
-func Within(
+// FilterByContract leaves out the records that do not keep to the contract of a program.
+func FilterByContract(
 	ctx context.Context, bin *harness.Binary, box *sandbox.Sandbox, records []beagle.Record,
 ) ([]beagle.Record, error) {
 	s, err := bin.Sift(ctx, box, records)
@@ -29,12 +29,12 @@ func Within(
 	return kept, nil
 }
 
-// within is Within where there is a condition to keep to.
-func (m *maker) within(ctx context.Context, records []beagle.Record) ([]beagle.Record, error) {
+// filterByContract is [FilterByContract] where there is a condition to keep to.
+func (m *maker) filterByContract(ctx context.Context, records []beagle.Record) ([]beagle.Record, error) {
 	if m.u.Conditions.Requires == nil {
 		return records, nil
 	}
-	return Within(ctx, m.bin, m.box, records)
+	return FilterByContract(ctx, m.bin, m.box, records)
 }
 
 // ErrViolated marks the error of recorded calls that violate the contract.

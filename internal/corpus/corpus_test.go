@@ -404,7 +404,7 @@ func BenchmarkTwice(b *testing.B) {
 	var deps []*gotool.Listed
 	var err error
 	if c.tools, err = gotool.Find(t.Context(), u); err == nil {
-		own, deps, err = c.tools.Own(t.Context(), &u.Target)
+		own, deps, err = c.tools.TargetPackage(t.Context(), &u.Target)
 	}
 	if err == nil {
 		c.read = c.tools.Readable(&u.Target, deps)

@@ -14,20 +14,20 @@ import (
 // quoted bounds a program's output in a message.
 const quoted = 300
 
-// missing matches the go command's message when it may not download.
-var missing = regexp.MustCompile(`(?m)^go: downloading (\S+ \S+)$|(\S+): module lookup disabled by GOPROXY=off`)
+// missingModule matches the go command's message when it may not download.
+var missingModule = regexp.MustCompile(`(?m)^go: downloading (\S+ \S+)$|(\S+): module lookup disabled by GOPROXY=off`)
 
 // buildFailure is why tests did not build. The compiler's first complaint
 // explains the rest.
 func buildFailure(r sandbox.Result) string {
 	out := printed(r)
-	if m := missing.FindStringSubmatch(out); m != nil {
+	if m := missingModule.FindStringSubmatch(out); m != nil {
 		return fmt.Sprintf("they need %s, which is not downloaded; run `go mod download`", m[1]+m[2])
 	}
 	if _, rest, ok := strings.Cut(out, "\n"); ok && strings.HasPrefix(out, "# ") {
 		out = rest // which package, as the message says already
 	}
-	return head(out) + ended(r, out)
+	return head(out) + describeEnd(r, out)
 }
 
 // failed matches where the output of a failing test begins to say why. A panic
@@ -101,15 +101,15 @@ func testFailure(r sandbox.Result, dir string) string {
 			return fmt.Sprintf("failed%s%s: %s", where, kept, said)
 		}
 	}
-	return fmt.Sprintf("failed%s%s: %s%s", where, kept, ending(out), ended(r, out))
+	return fmt.Sprintf("failed%s%s: %s%s", where, kept, lastLines(out), describeEnd(r, out))
 }
 
 func printed(r sandbox.Result) string {
 	return strings.ToValidUTF8(strings.TrimSpace(string(r.Stdout)+string(r.Stderr)), "?")
 }
 
-// ended describes how a program ended when its output does not.
-func ended(r sandbox.Result, out string) string {
+// describeEnd describes how a program ended when its output does not.
+func describeEnd(r sandbox.Result, out string) string {
 	if r.Ended == sandbox.Exited && out != "" {
 		return ""
 	}
@@ -128,8 +128,8 @@ func head(s string) string {
 	return strings.ToValidUTF8(s, "") + " ..."
 }
 
-// ending returns the end of a text, in whole lines where they are short.
-func ending(s string) string {
+// lastLines returns the end of a text, in whole lines where they are short.
+func lastLines(s string) string {
 	if len(s) <= quoted {
 		return s
 	}

@@ -23,8 +23,8 @@ const (
 // A trait sorts an input by the argument for one parameter: into the first class, into the
 // second, or into neither.
 type trait struct {
-	yes, no string
-	of      func(v *rt.Value, elems []rt.Value, median int) (is, known bool)
+	yes, no  string
+	classify func(v *rt.Value, elems []rt.Value, median int) (is, known bool)
 }
 
 var traits = []trait{
@@ -143,7 +143,7 @@ func (t *trait) sort(r beagle.Record, param, median int) (is, known bool, err er
 	case rt.KindList, rt.KindArray, rt.KindSliceRef:
 		elems = elements(at, backs)
 	}
-	is, known = t.of(at, elems, median)
+	is, known = t.classify(at, elems, median)
 	return is, known, nil
 }
 

@@ -171,6 +171,7 @@ func Write(w io.Writer, u *source.Unit, records []beagle.Record) error {
 // If the same arguments have several results, it keeps the first in byte order and notes that there
 // are others.
 func Merge(records []beagle.Record) []beagle.Record {
+	// Merge what has the same arguments.
 	at := make(map[string]int, len(records))
 	var out []beagle.Record
 	for _, r := range records {
@@ -193,6 +194,7 @@ func Merge(records []beagle.Record) []beagle.Record {
 			out[i].Results = slices.MinFunc([][]byte{was, r.Results}, bytes.Compare)
 		}
 	}
+	// Sort by content: an ID is a digest of the arguments.
 	ids := make(map[string]string, len(out))
 	for _, r := range out {
 		ids[string(r.Args)] = r.ID()

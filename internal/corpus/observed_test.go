@@ -36,7 +36,7 @@ func TestObservedDescribesAll(t *testing.T) {
 		total += weight
 		all = append(all, record(t, &args{text}, weight))
 	}
-	c, err := Observed(u, all, Seen{Calls: total})
+	c, err := Observed(u, all, Observations{Calls: total})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func Alike(
 	if err != nil {
 		return nil, "", err
 	}
-	made, err := m.within(ctx, Fresh(c, drawn*n, seed))
+	made, err := m.filterByContract(ctx, Fresh(c, drawnRatio*n, seed))
 	if err != nil {
 		return nil, "", err
 	}
@@ -45,8 +45,8 @@ func Alike(
 	return fresh, told, nil
 }
 
-// drawn is the ratio of drawn inputs to wanted ones.
-const drawn = 4
+// drawnRatio is the ratio of drawn inputs to wanted ones.
+const drawnRatio = 4
 
 // sortedByOutcome runs the original over records, leaves out those that it does not
 // survive, and tells the class of outcome of the others. Each process sees a
@@ -56,7 +56,7 @@ func (m *maker) sortedByOutcome(
 	ctx context.Context, records []beagle.Record,
 ) (kept []beagle.Record, classes []string, err error) {
 	deaths := 0
-	for part := range slices.Chunk(records, atOnce) {
+	for part := range slices.Chunk(records, classifiedAtOnce) {
 		part, got, err := m.sortPart(ctx, part, &deaths)
 		if err != nil {
 			return nil, nil, err
@@ -69,8 +69,8 @@ func (m *maker) sortedByOutcome(
 	return kept, classes, nil
 }
 
-// atOnce is the number of records that one process classifies.
-const atOnce = 2048
+// classifiedAtOnce is the number of records that one process classifies.
+const classifiedAtOnce = 2048
 
 // sortPart sorts one part, and counts the processes that died.
 func (m *maker) sortPart(

@@ -38,9 +38,9 @@ const (
 	atMost                   // a <= b
 )
 
-// often is the share of the recorded calls in which an order must hold.
+// oftenShare is the share of the recorded calls in which an order must hold.
 const (
-	often       = 0.95
+	oftenShare  = 0.95
 	minEvidence = 8
 	maxPlaces   = 12
 )
@@ -80,10 +80,11 @@ func mineRelations(records []rt.Value, weights []float64, rng *rand.Rand) *relat
 		}
 	}
 	for o, n := range counts {
-		if n < often*total || o.comparison == same && o.a > o.b || o.comparison == atMost && !differ[[2]int{o.a, o.b}] {
+		if n < oftenShare*total || o.comparison == same && o.a > o.b || o.comparison == atMost && !differ[[2]int{o.a,
+			o.b}] {
 			continue
 		}
-		if o.comparison == atMost && counts[order{o.a, o.b, less}] >= often*total {
+		if o.comparison == atMost && counts[order{o.a, o.b, less}] >= oftenShare*total {
 			continue // the stricter one holds
 		}
 		r.orders = append(r.orders, o)
@@ -159,11 +160,11 @@ type tie struct {
 type part int
 
 const (
-	whole part = iota
-	atHead
-	atTail
-	inside
-	element
+	partWhole part = iota
+	partHead
+	partTail
+	partInside
+	partElement
 )
 
 // ties lists how contents belong together in one call. A value that is the same
@@ -181,27 +182,27 @@ func ties(v *rt.Value) (out []tie) {
 				switch at := strings.Index(x.Str, y.Str); {
 				case x.Str == y.Str:
 					if a < b {
-						out = append(out, tie{a, b, whole, 0})
+						out = append(out, tie{a, b, partWhole, 0})
 					}
 				case at == 0:
-					out = append(out, tie{a, b, atHead, 0})
+					out = append(out, tie{a, b, partHead, 0})
 				case strings.HasSuffix(x.Str, y.Str):
-					out = append(out, tie{a, b, atTail, 0})
+					out = append(out, tie{a, b, partTail, 0})
 				case at > 0:
-					out = append(out, tie{a, b, inside, at})
+					out = append(out, tie{a, b, partInside, at})
 				}
 			// Two lists are equal.
 			case x.Kind == rt.KindList && y.Kind == rt.KindList && len(x.Elems) > 0 &&
 				len(x.Elems) == len(y.Elems) && a < b:
 				if string(x.Append(nil)) == string(y.Append(nil)) {
-					out = append(out, tie{a, b, whole, 0})
+					out = append(out, tie{a, b, partWhole, 0})
 				}
 			// A text is an element of a list.
 			case x.Kind == rt.KindList && isText(y):
 				if i := slices.IndexFunc(x.Elems, func(e rt.Value) bool {
 					return e.Kind == y.Kind && e.Str == y.Str
 				}); i >= 0 {
-					out = append(out, tie{a, b, element, i})
+					out = append(out, tie{a, b, partElement, i})
 				}
 			}
 		}
@@ -241,18 +242,18 @@ func (r *relations) keeps(places []*rt.Value) bool {
 func (t tie) restore(a, b *rt.Value) {
 	n := len(b.Str)
 	switch t.part {
-	case whole:
+	case partWhole:
 		kind, spare := b.Kind, b.Spare
 		*b = a.Clone()
 		b.Kind, b.Spare = kind, spare
-	case atHead:
+	case partHead:
 		b.Str = a.Str[:min(n, len(a.Str))]
-	case atTail:
+	case partTail:
 		b.Str = a.Str[max(len(a.Str)-n, 0):]
-	case inside:
+	case partInside:
 		at := min(t.at, len(a.Str))
 		b.Str = a.Str[at:min(at+n, len(a.Str))]
-	case element:
+	case partElement:
 		if t.at < len(a.Elems) && a.Elems[t.at].Kind == b.Kind {
 			b.Str = a.Elems[t.at].Str
 		}

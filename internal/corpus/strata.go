@@ -99,7 +99,7 @@ func traitsOf(v *rt.Value, backs map[int]*rt.Back, median int) string {
 	}
 	var words []string
 	for _, t := range traits {
-		is, known := t.of(at, elems, median)
+		is, known := t.classify(at, elems, median)
 		switch {
 		case !known:
 		case is:

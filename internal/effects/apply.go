@@ -11,7 +11,7 @@ import (
 func (u *unit) apply(in ssa.CallInstruction, site ssa.Value, s *Summary, args []set, name string) {
 	// Each effect on a parameter's memory becomes one on the memory of the argument.
 	for _, w := range s.Writes {
-		if w.Kind != Shared || w.Name == kept || u.p.Table == nil {
+		if w.Kind != Shared || w.Name == keptMemory || u.p.Table == nil {
 			u.write(u.resolve(in, w, args), name)
 		}
 	}
@@ -64,12 +64,13 @@ func (u *unit) result(in ssa.CallInstruction, site ssa.Value, i int, r Result, a
 	// let that hold the target.
 	if r.Deep {
 		inner := u.single(
-			u.place(place{ref: Ref{Kind: Fresh, Field: Whole}, site: in, field: Whole, inner: 1 + r.Field - Whole}))
+			u.place(place{ref: Ref{Kind: Fresh, Field: WholeValue}, site: in, field: WholeValue, inner: 1 +
+				r.Field - WholeValue}))
 		if r.Ref.Kind == Fresh {
 			to = inner
 		}
 		fresh := u.fresh(in)
-		if r.Field != Whole {
+		if r.Field != WholeValue {
 			fresh = u.field(fresh, r.Field)
 		}
 		u.store(u.single(fresh), to)
@@ -110,7 +111,7 @@ func (u *unit) resolve(in ssa.CallInstruction, r Ref, args []set) set {
 func (u *unit) memory(r Ref, arg set) set {
 	var top set
 	for i := range arg.all {
-		if r.Field != Whole && u.places[i].box == nil && u.places[i].fn == nil {
+		if r.Field != WholeValue && u.places[i].box == nil && u.places[i].fn == nil {
 			i = u.field(i, r.Field)
 		}
 		top.add(i)
@@ -185,7 +186,7 @@ func (u *unit) answerOf(in ssa.CallInstruction, i int, f *ssa.Function, args []s
 		for j := range f.Signature.Results().Len() {
 			out.union(u.returned(f, j))
 		}
-	} else if s := u.p.Of(f); s != nil {
+	} else if s := u.p.SummaryOf(f); s != nil {
 		for _, list := range s.Results {
 			for _, r := range list {
 				out.union(u.resolve(in, r.Ref, args))
@@ -204,7 +205,7 @@ func (u *unit) answerOf(in ssa.CallInstruction, i int, f *ssa.Function, args []s
 
 // codeOf resolves a reference to code, and looks inside interface values for it.
 func (u *unit) codeOf(in ssa.CallInstruction, r Ref, args []set) set {
-	if r.Kind == Top && r.Param < len(args) && r.Field == Whole {
+	if r.Kind == Top && r.Param < len(args) && r.Field == WholeValue {
 		return args[r.Param]
 	}
 	return u.resolve(in, r, args)

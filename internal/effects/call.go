@@ -61,7 +61,7 @@ func (u *unit) static(in ssa.CallInstruction, site ssa.Value, f *ssa.Function, a
 		u.connect(site, f, args)
 		return
 	}
-	s := u.p.Of(f)
+	s := u.p.SummaryOf(f)
 	if s == nil {
 		u.opaque(site, calleeName(f), args)
 		return
@@ -165,7 +165,7 @@ func (u *unit) foreign(in ssa.CallInstruction, site ssa.Value, code Ref, method 
 	u.yielded(in, at, args)
 	// A call without such memory still runs the code.
 	if none {
-		u.run(Run{code, method, Ref{Field: Whole}})
+		u.run(Run{code, method, Ref{Field: WholeValue}})
 	}
 	// It may return what it leads to itself.
 	if site != nil {
@@ -272,7 +272,7 @@ func (u *unit) method(in ssa.CallInstruction, site ssa.Value, i int, method stri
 // other types. It reports whether the table has a contract.
 func (u *unit) knownMethod(in ssa.CallInstruction, site ssa.Value, method string, args []set) bool {
 	for _, t := range u.p.boxed {
-		if f := u.p.method(t, method); f != nil && u.p.Own(f) {
+		if f := u.p.method(t, method); f != nil && u.p.IsOwn(f) {
 			u.static(in, site, f, args)
 		}
 	}

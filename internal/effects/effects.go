@@ -59,11 +59,11 @@ func (u *unit) resultOf(i int) []Result {
 	for j := range u.open(top).all {
 		p := u.places[j]
 		if p.ref.Kind != Invalid {
-			add(Result{Field: Whole, Ref: plain(p.ref)})
+			add(Result{Field: WholeValue, Ref: withoutField(p.ref)})
 		}
 		// Only new memory needs its contents told. The caller knows the memory that it passed.
 		if p.ref.Kind == Fresh {
-			u.addInside(j, Whole, add)
+			u.addInside(j, WholeValue, add)
 			for _, k := range u.fields[j] {
 				u.addInside(k, u.places[k].field, add)
 			}
@@ -76,15 +76,15 @@ func (u *unit) resultOf(i int) []Result {
 func (u *unit) addInside(i, field int, add func(Result)) {
 	for j := range u.reach(u.content[i]).all {
 		if r := u.places[j].ref; r.Kind != Invalid {
-			add(Result{Field: field, Ref: plain(r), Deep: true})
+			add(Result{Field: field, Ref: withoutField(r), Deep: true})
 		}
 	}
 }
 
-// plain drops the field from a reference to fresh memory.
-func plain(r Ref) Ref {
+// withoutField drops the field from a reference to fresh memory.
+func withoutField(r Ref) Ref {
 	if r.Kind == Fresh {
-		r.Field = Whole
+		r.Field = WholeValue
 	}
 	return r
 }

@@ -89,7 +89,7 @@ func TestMemory(t *testing.T) {
 			t.Fatalf("%s: the comment of %s does not end with %q", memory, fn.Name.Name, mark)
 		}
 		got := "unknown"
-		if found := s.program.Of(s.pkg.Func(fn.Name.Name)); found != nil {
+		if found := s.program.SummaryOf(s.pkg.Func(fn.Name.Name)); found != nil {
 			got = found.String()
 		}
 		if got != strings.TrimSpace(want) && !*update {
@@ -150,7 +150,7 @@ func TestCoarse(t *testing.T) {
 		"field": "w:p0", "counts": "", "links": "k:p0<d1 k:p0<p1 w:p0", "part": "r0:d0", "loops": "w:d0 w:p0",
 	} {
 		f := s.pkg.Func(name)
-		if got := Coarse(s.program.Of(f), f.Signature).String(); got != want {
+		if got := Coarse(s.program.SummaryOf(f), f.Signature).String(); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}

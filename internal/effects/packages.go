@@ -15,5 +15,5 @@ var Packages = strings.Fields(`
 	net/netip net/url path regexp regexp/syntax slices sort strconv strings
 	text/scanner text/tabwriter time unicode unicode/utf16 unicode/utf8`)
 
-// Beside lists packages of which only single functions are pure.
-var Beside = strings.Fields(`path/filepath`)
+// PureFunctions lists packages of which only single functions are pure.
+var PureFunctions = strings.Fields(`path/filepath`)

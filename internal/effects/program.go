@@ -13,7 +13,7 @@ import (
 
 // A Program analyses the functions of some packages.
 type Program struct {
-	Own   func(*ssa.Function) bool // selects the functions whose bodies are analysed
+	IsOwn func(*ssa.Function) bool // selects the functions whose bodies are analysed
 	Table *Table                   // summaries of all other functions; may be nil
 	Limit int                      // of the steps of the analysis; 0 for none
 
@@ -34,7 +34,7 @@ type Program struct {
 
 // NewProgram prepares the analysis of every function that own accepts.
 func NewProgram(prog *ssa.Program, own func(*ssa.Function) bool, table *Table) *Program {
-	return &Program{callers: map[*ssa.Function][]*ssa.Function{}, waiting: map[*ssa.Function]bool{}, Own: own,
+	return &Program{callers: map[*ssa.Function][]*ssa.Function{}, waiting: map[*ssa.Function]bool{}, IsOwn: own,
 		Table: table, prog: prog, done: map[*ssa.Function]*Summary{}, text: map[*ssa.Function]string{},
 		refs: map[types.Type]bool{}, calls: map[[2]*ssa.Function]bool{}, methods: map[methodOf]*ssa.Function{}}
 }
@@ -82,7 +82,7 @@ func (p *Program) box(t types.Type) {
 // Analyse computes the summaries of the functions, and of all that they call, up to a fixed point.
 func (p *Program) Analyse(fns []*ssa.Function) {
 	for _, f := range fns {
-		p.Of(f)
+		p.SummaryOf(f)
 	}
 	for len(p.stale) > 0 {
 		f := p.stale[0]
@@ -126,36 +126,36 @@ func (p *Program) reanalyse(f *ssa.Function) {
 	}
 }
 
-// Of returns the summary of a function, or nil for an unknown one. A function begins with no
+// SummaryOf returns the summary of a function, or nil for an unknown one. A function begins with no
 // effects when Of first meets it; Analyse completes the summary later.
-func (p *Program) Of(f *ssa.Function) *Summary {
+func (p *Program) SummaryOf(f *ssa.Function) *Summary {
 	// Instances of a generic function share the summary of the generic one.
 	if o := f.Origin(); o != nil {
 		f = o
 	}
 	if s, ok := p.done[f]; ok {
-		p.called(f)
+		p.recordDependence(f)
 		return s
 	}
 	// The table knows the library. An own function with a body is analysed in any case.
 	if obj, ok := f.Object().(*types.Func); ok && p.Table != nil {
-		if s := p.Table.Of(Name(obj)); s != nil && (len(f.Blocks) == 0 || !p.Own(f)) {
+		if s := p.Table.SummaryOf(Name(obj)); s != nil && (len(f.Blocks) == 0 || !p.IsOwn(f)) {
 			return s
 		}
 	}
-	if len(f.Blocks) == 0 || !p.Own(f) && f.Synthetic == "" {
+	if len(f.Blocks) == 0 || !p.IsOwn(f) && f.Synthetic == "" {
 		return nil
 	}
 	// Begin with no effects, so that recursive calls find something. The analysis repeats until
 	// nothing is added.
 	p.done[f] = new(Summary)
-	p.called(f)
+	p.recordDependence(f)
 	p.reanalyse(f)
 	return p.done[f]
 }
 
-// called records that the current function depends on the summary of f.
-func (p *Program) called(f *ssa.Function) {
+// recordDependence records that the current function depends on the summary of f.
+func (p *Program) recordDependence(f *ssa.Function) {
 	if p.current == nil {
 		return
 	}
@@ -175,8 +175,9 @@ func Name(f *types.Func) string {
 	return f.Pkg().Path() + "." + name
 }
 
-// settled lists types whose values lead to shared memory that cannot be changed through them.
-var settled = map[string]bool{
+// immutableTypes lists types whose values lead to shared memory that cannot be changed through
+// them.
+var immutableTypes = map[string]bool{
 	"time.Time":          true,
 	"net/netip.Addr":     true,
 	"net/netip.AddrPort": true,
@@ -199,7 +200,8 @@ func (p *Program) hasRefs(t types.Type) bool {
 func (p *Program) leads(t types.Type) bool {
 	// Some types of the library look as if, but nobody can write through them. A type parameter may
 	// be anything.
-	if n, ok := types.Unalias(t).(*types.Named); ok && settled[strings.TrimPrefix(types.TypeString(n, nil), "*")] {
+	if n, ok := types.Unalias(t).(*types.Named); ok && immutableTypes[strings.TrimPrefix(types.TypeString(n, nil),
+		"*")] {
 		return false
 	}
 	if _, ok := types.Unalias(t).(*types.TypeParam); ok {
@@ -238,7 +240,7 @@ func (p *Program) holdsRefs(t types.Type, field int) bool {
 	case *types.Map:
 		return p.hasRefs(u.Key()) || p.hasRefs(u.Elem())
 	case *types.Pointer:
-		if s, ok := u.Elem().Underlying().(*types.Struct); ok && field != Whole && field < s.NumFields() {
+		if s, ok := u.Elem().Underlying().(*types.Struct); ok && field != WholeValue && field < s.NumFields() {
 			return p.hasRefs(s.Field(field).Type())
 		}
 		return p.hasRefs(u.Elem())

@@ -54,7 +54,7 @@ func Coarse(s *Summary, sig *types.Signature) *Summary {
 		var to []Result
 		if !isErrorType(sig.Results().At(i).Type()) {
 			for _, r := range list {
-				to = append(to, Result{Whole, coarse(r.Ref), r.Deep})
+				to = append(to, Result{WholeValue, coarse(r.Ref), r.Deep})
 			}
 		}
 		out.Results = append(out.Results, to)
@@ -63,7 +63,7 @@ func Coarse(s *Summary, sig *types.Signature) *Summary {
 }
 
 func coarse(r Ref) Ref {
-	r.Field = Whole
+	r.Field = WholeValue
 	if r.Kind == Shared {
 		r.Name = ""
 	}

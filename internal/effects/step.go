@@ -5,6 +5,8 @@ import (
 	"go/types"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // solve applies all instructions again and again until nothing changes.
@@ -167,8 +169,8 @@ func (u *unit) fieldAddr(in *ssa.FieldAddr) {
 // convert makes fresh memory for a conversion between strings and slices. Other conversions keep
 // their memory.
 func (u *unit) convert(in ssa.Value, x ssa.Value) {
-	if b, ok := x.Type().Underlying().(*types.Basic); ok && b.Kind() != types.UnsafePointer {
-		if b.Kind() == types.Uintptr && u.p.hasRefs(in.Type()) {
+	if kind := syntax.Kind(x.Type()); kind != types.Invalid && kind != types.UnsafePointer {
+		if kind == types.Uintptr && u.p.hasRefs(in.Type()) {
 			u.grow(in, 0, u.single(u.shared("an address")))
 		} else if u.p.hasRefs(in.Type()) {
 			u.grow(in, 0, u.single(u.fresh(in.(ssa.Instruction))))
@@ -179,7 +181,7 @@ func (u *unit) convert(in ssa.Value, x ssa.Value) {
 }
 
 func (u *unit) box(in *ssa.MakeInterface) {
-	box := u.place(place{box: in.X.Type(), site: in, field: Whole})
+	box := u.place(place{box: in.X.Type(), site: in, field: WholeValue})
 	u.grow(in, 0, u.single(box))
 	if s := u.value(in.X); !u.content[box].covers(s) {
 		u.content[box].union(s)

@@ -28,8 +28,8 @@ type Ref struct {
 	Name  string // for Shared
 }
 
-// Whole is the Field of a Ref that means no single field.
-const Whole = -1
+// WholeValue is the Field of a Ref that means no single field.
+const WholeValue = -1
 
 // A Store is a reference, From, that a function leaves in memory Into, which it did not make.
 type Store struct{ Into, From Ref }
@@ -62,7 +62,7 @@ type Summary struct {
 // parameter, d0 for what lies below it, and *name for shared memory.
 func (r Ref) String() string {
 	field := ""
-	if r.Field != Whole {
+	if r.Field != WholeValue {
 		field = "." + strconv.Itoa(r.Field)
 	}
 	switch r.Kind {
@@ -80,7 +80,7 @@ func (r Ref) String() string {
 
 // parseRef reads what String writes.
 func parseRef(s string) (Ref, error) {
-	r := Ref{Field: Whole}
+	r := Ref{Field: WholeValue}
 	switch {
 	case s == "new":
 		r.Kind = Fresh
@@ -133,7 +133,7 @@ func (s *Summary) String() string {
 			text := "r" + strconv.Itoa(i)
 			if r.Deep {
 				text += "/"
-				if r.Field != Whole {
+				if r.Field != WholeValue {
 					text += strconv.Itoa(r.Field)
 				}
 			}
@@ -226,7 +226,7 @@ func (s *Summary) addResult(word, key, rest string) error {
 	if err != nil {
 		return err
 	}
-	r := Result{Field: Whole, Ref: ref, Deep: deep}
+	r := Result{Field: WholeValue, Ref: ref, Deep: deep}
 	if field != "" {
 		f, err := strconv.ParseUint(field, 10, 16)
 		if err != nil {

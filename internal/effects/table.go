@@ -23,9 +23,9 @@ func (t *Table) With(more map[string]*Summary) *Table {
 	return &u
 }
 
-// Of returns the summary of the function with this [Name], or nil. The line "path.*" serves every
-// function of a package without a line of its own.
-func (t *Table) Of(name string) *Summary {
+// SummaryOf returns the summary of the function with this [Name], or nil. The line "path.*" serves
+// every function of a package without a line of its own.
+func (t *Table) SummaryOf(name string) *Summary {
 	if s, ok := t.Functions[name]; ok {
 		return s
 	}

@@ -55,8 +55,8 @@ type place struct {
 	inner int             // not 0 for memory that a callee put behind a field of its result
 }
 
-// kept names the memory of a closure that outlived the call that made the closure.
-const kept = "a variable kept by a function value"
+// keptMemory names the memory of a closure that outlived the call that made the closure.
+const keptMemory = "a variable kept by a function value"
 
 // newUnit makes the unit of a function, with the memory of its parameters as what they point at.
 func newUnit(p *Program, fn *ssa.Function) *unit {
@@ -71,11 +71,11 @@ func newUnit(p *Program, fn *ssa.Function) *unit {
 	u.enter(fn)
 	for i, param := range fn.Params {
 		if p.hasRefs(param.Type()) {
-			u.grow(param, 0, u.single(u.param(Top, i, Whole)))
+			u.grow(param, 0, u.single(u.param(Top, i, WholeValue)))
 		}
 	}
 	for _, v := range fn.FreeVars { // variables of a closure that outlived its maker
-		u.grow(v, 0, u.single(u.shared(kept)))
+		u.grow(v, 0, u.single(u.shared(keptMemory)))
 	}
 	return u
 }
@@ -114,7 +114,7 @@ func (h *heap) place(p place) int {
 		}
 	}
 	// A field is listed with its whole, which a write to the whole reaches.
-	if p.field != Whole {
+	if p.field != WholeValue {
 		if w := h.wholeObject(p); w != i {
 			h.fields[w] = append(h.fields[w], i)
 		}
@@ -124,9 +124,9 @@ func (h *heap) place(p place) int {
 
 // wholeObject returns the place of the struct that has p as a field.
 func (h *heap) wholeObject(p place) int {
-	p.field = Whole
+	p.field = WholeValue
 	if p.ref.Kind != Fresh {
-		p.ref.Field = Whole
+		p.ref.Field = WholeValue
 	}
 	return h.place(p)
 }
@@ -136,11 +136,11 @@ func (h *heap) param(k Kind, i, field int) int {
 }
 
 func (h *heap) shared(name string) int {
-	return h.place(place{ref: Ref{Kind: Shared, Field: Whole, Name: name}, field: Whole})
+	return h.place(place{ref: Ref{Kind: Shared, Field: WholeValue, Name: name}, field: WholeValue})
 }
 
 func (h *heap) fresh(site ssa.Instruction) int {
-	return h.place(place{ref: Ref{Kind: Fresh, Field: Whole}, site: site, field: Whole})
+	return h.place(place{ref: Ref{Kind: Fresh, Field: WholeValue}, site: site, field: WholeValue})
 }
 
 // field returns the place of a field of the struct at i.
@@ -148,7 +148,7 @@ func (h *heap) field(i, field int) int {
 	// Fields are told apart only in memory that has one shape: not in functions and boxes, and not
 	// where a place stands for much memory.
 	p := h.places[i]
-	if p.field != Whole || p.fn != nil || p.box != nil || p.ref.Kind == Deep || p.ref.Kind == Shared {
+	if p.field != WholeValue || p.fn != nil || p.box != nil || p.ref.Kind == Deep || p.ref.Kind == Shared {
 		return i
 	}
 	p.field = field
@@ -178,9 +178,9 @@ func (h *heap) load(s set) set {
 		for _, j := range h.fields[i] {
 			out.union(h.content[j])
 		}
-		if p := h.places[i]; p.field != Whole {
+		if p := h.places[i]; p.field != WholeValue {
 			for j := range h.content[h.wholeObject(p)].all {
-				if r := h.places[j].ref; r.Kind != Deep || r.Field != Whole || r.Param != p.ref.Param {
+				if r := h.places[j].ref; r.Kind != Deep || r.Field != WholeValue || r.Param != p.ref.Param {
 					out.add(j) // the field knows by its own name what the whole held from the start
 				}
 			}
@@ -297,7 +297,7 @@ func (u *unit) part(v ssa.Value, i int) set {
 	return nil
 }
 
-func (h *heap) function(f *ssa.Function) int { return h.place(place{fn: f, field: Whole}) }
+func (h *heap) function(f *ssa.Function) int { return h.place(place{fn: f, field: WholeValue}) }
 
 func globalName(g *ssa.Global) string {
 	if g.Pkg == nil {

@@ -113,7 +113,7 @@ func (m *Member) extends(of *Member) bool {
 // mayBeat reports whether a member with more steps may be so much faster that the search should
 // prefer it to the simpler one. Quick measurements on a busy machine rank the two by chance.
 func (tr *trims) mayBeat(m, simpler *Member) bool {
-	return AsGoodAs(m.high(), tr.config.Fastest) > simpler.high()
+	return AsGoodAs(m.upperBound(), tr.config.Fastest) > simpler.upperBound()
 }
 
 // cuts returns the sets of steps that this generation leaves out of a finalist.
@@ -157,7 +157,7 @@ func (tr *trims) unshown(m *Member) (out []int) {
 		if t.Of != m.ID || len(t.Without) != 1 || t.As == "" {
 			continue
 		}
-		if tr.population.index[t.As].high() >= m.Point {
+		if tr.population.index[t.As].upperBound() >= m.Point {
 			out = append(out, t.Without[0])
 		}
 	}
@@ -165,8 +165,8 @@ func (tr *trims) unshown(m *Member) (out []int) {
 	return out
 }
 
-// high returns the upper end of a member's ratio.
-func (m *Member) high() float64 { return max(m.High, m.Point) }
+// upperBound returns the upper end of a member's ratio.
+func (m *Member) upperBound() float64 { return max(m.High, m.Point) }
 
 // leastUseful returns a finalist's loose steps, by index. The first is the one without which the
 // finalist is fastest.
@@ -200,7 +200,7 @@ const shownGain = perStep / 2
 // screening of one version has the luck of its layout in it. Where each step gains a few percent,
 // the best of many versions owes its rank to luck. The regression averages the luck of all members.
 func (s *Search) askJoint() {
-	steps := s.joined()
+	steps := s.joinedSteps()
 	if len(s.trims.Finals) == 0 || len(steps) < 2 {
 		return
 	}
@@ -212,9 +212,9 @@ func (s *Search) askJoint() {
 	s.trims.Trims = append(s.trims.Trims, Trim{Of: s.population.Root, Proposal: p.ID})
 }
 
-// joined returns the steps that gain something by the regression. It takes those of a mutator from
-// the best member that has it, and keeps their order: a step may need one before it.
-func (s *Search) joined() (out []beagle.Step) {
+// joinedSteps returns the steps that gain something by the regression. It takes those of a mutator
+// from the best member that has it, and keeps their order: a step may need one before it.
+func (s *Search) joinedSteps() (out []beagle.Step) {
 	from := map[string]string{} // the member that a mutator's steps are from
 	for _, m := range s.population.Ranked() {
 		if m.Base != "" { // steps on a model's text do without the original's
@@ -277,7 +277,7 @@ func (t *Trim) note(pop *population, o *Feedback) {
 	switch {
 	case t.ID == t.Of: // the step was taken back by a later one
 		m := pop.index[t.Of]
-		t.As, t.Steps, t.Reading = t.Of, m.without(t.Without), m.Reading
+		t.As, t.Steps, t.Reading = t.Of, m.stepsWithout(t.Without), m.Reading
 	case pop.index[t.ID] != nil:
 		t.As = t.ID
 	case pop.index[o.Twin] != nil:
@@ -285,8 +285,8 @@ func (t *Trim) note(pop *population, o *Feedback) {
 	}
 }
 
-// without returns a member's steps except some loose ones, by index.
-func (m *Member) without(cut []int) []beagle.Step {
+// stepsWithout returns a member's steps except some loose ones, by index.
+func (m *Member) stepsWithout(cut []int) []beagle.Step {
 	return leaveOut(m.Steps, len(m.Steps)-len(m.loose()), cut)
 }
 
@@ -317,7 +317,7 @@ func (tr *trims) Finalists() []Finalist {
 		m := tr.population.index[id]
 		as := AsGoodAs(m.Point, tr.config.Fastest)
 		if i == 0 && !tr.config.Fastest {
-			add(tr.simplest(m, func(t *Member) bool { return t.high() >= as }))
+			add(tr.simplest(m, func(t *Member) bool { return t.upperBound() >= as }))
 		}
 		add(tr.short(m))
 		if i == 0 {

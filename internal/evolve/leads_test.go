@@ -308,7 +308,7 @@ func TestJoined(t *testing.T) {
 	add(0.8, "slow")
 	add(3, ByAuthor, "g3")
 	var got []string
-	for _, st := range x.joined() {
+	for _, st := range x.joinedSteps() {
 		got = append(got, st.Mutator)
 	}
 	if want := []string{"g0", "g1", "g2"}; !slices.Equal(got, want) {

@@ -59,17 +59,17 @@ func TestFailedTurnsCost(t *testing.T) {
 	if a := x.agentTurn(t, 1); a.Cost != 60_001 || a.Unheard == "" {
 		t.Errorf("the search is told of %+v", a)
 	}
-	sums, err := x.authors.paid()
+	sums, err := x.authors.modelSummary()
 	if err != nil || sums.Dollars != 0.060001 || sums.Calls != 0 || sums.Authors[0].Dollars != 0.060001 {
 		t.Errorf("%v: the result says %+v", err, sums)
 	}
-	if none, err := Paid(s, "another run"); err != nil || none != 0 {
+	if none, err := ModelCost(s, "another run"); err != nil || none != 0 {
 		t.Errorf("a run that is not there has paid %v, %v", none, err)
 	}
 	if err := s.Save("run", "spec", x.spec); err != nil {
 		t.Fatal(err)
 	}
-	if paid, err := Paid(s, "run"); err != nil || paid != 60_001 {
+	if paid, err := ModelCost(s, "run"); err != nil || paid != 60_001 {
 		t.Errorf("the run has paid %v, %v", paid, err)
 	}
 	again := agentSession(t, s, llm.Caps{Money: 1_000_000}, fail)
@@ -177,7 +177,7 @@ func TestAttemptsArePricedAlone(t *testing.T) {
 		t.Fatalf("a prompt of at most %d tokens tries nothing", bound.In)
 	}
 	want := 2*price.Cost(bound) + price.Cost(llm.Usage{In: last.In, Out: last.Out})
-	sums, err := x.authors.paid()
+	sums, err := x.authors.modelSummary()
 	if err != nil || a.Cost != want || x.authors.budget.Spent().Money != want || llm.MicrosOf(sums.Dollars) != want {
 		t.Errorf("%v told, %v in the budget, %+v in the result, want %v: %v", a.Cost, x.authors.budget.Spent().Money,
 			sums, want, err)

@@ -71,7 +71,7 @@ func (e plantedField) assemble(context.Context, []beagle.Candidate) (candidatePr
 // A goodProgram is of versions that all behave.
 type goodProgram struct{ candidateProgram }
 
-func (goodProgram) refused(int) *beagle.Verdict { return nil }
+func (goodProgram) refusal(int) *beagle.Verdict { return nil }
 
 func (goodProgram) quick(context.Context, int, beagle.Candidate) (*beagle.Verdict, error) {
 	return &beagle.Verdict{Status: beagle.Equal}, nil
@@ -144,7 +144,7 @@ func TestRefutedGuarded(t *testing.T) {
 		Guarded: &beagle.Guarded{Source: "guarded", Status: beagle.Accepted,
 			Measure: &beagle.Measurement{Faster: true, Corrected: beagle.Ratio{Point: 1.4, Low: 1.3, High: 1.5}}}}
 	key := x.works.key("near", wrong.ID, fmt.Sprint(x.judge.spec.Fuzz, x.judge.spec.Strict, 1, x.judge.spec.Measure))
-	if err := x.works.store.Cache(key, kept[*beagle.NearMiss]{Value: near}); err != nil {
+	if err := x.works.store.Cache(key, keptResult[*beagle.NearMiss]{Value: near}); err != nil {
 		t.Fatal(err)
 	}
 	fell := measuredFinalist{wrong, &beagle.Measurement{Faster: true, Tried: 1}}

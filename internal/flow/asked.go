@@ -15,7 +15,7 @@ func (d *Draft) TakeAsked(c *Course, p evolve.Proposal, a Asked) {
 		d.Asked = map[int]Asked{}
 	}
 	d.Asked[p.ID] = a
-	d.Take(c, []evolve.Proposal{p}, []Proposed{a.Proposed})
+	d.Take(c, []evolve.Proposal{p}, []ProposalOutcome{a.ProposalOutcome})
 }
 
 // fates describes the fate of each reply in a draft in one line. It must run before the search

@@ -33,7 +33,7 @@ func AuditInputs(ctx context.Context, spec Spec, benchmarks []string) (*audit.Re
 	if err != nil {
 		return nil, err
 	}
-	production, err := corpus.Observed(u, records, corpus.Seen{})
+	production, err := corpus.Observed(u, records, corpus.Observations{})
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ import (
 // An Asked is the outcome of a proposal for a model: a candidate, or the reason why there is
 // none, and the cost.
 type Asked struct {
-	Proposed
+	ProposalOutcome
 	Model    string     `json:"model"`             // the author that was asked
 	Unheard  string     `json:"unheard,omitempty"` // why the model did not answer; empty when it did
 	Spent    bool       `json:"spent,omitempty"`   // it was not asked, because the budget is used up
@@ -133,7 +133,7 @@ func (au *authors) write(ctx context.Context, p evolve.Proposal) (*Asked, error)
 			return nil, err
 		}
 	}
-	out := &Asked{Proposed: Proposed{Proposal: p.ID}, Model: p.Model}
+	out := &Asked{ProposalOutcome: ProposalOutcome{Proposal: p.ID}, Model: p.Model}
 	// Ask; on a failure that can be repaired, ask once more with it.
 	for round := range 2 {
 		q := au.question(p, parent, e, said)
@@ -151,7 +151,7 @@ func (au *authors) write(ctx context.Context, p evolve.Proposal) (*Asked, error)
 			break // nothing to repair, or to gain by another call
 		}
 		if e.Kind = llm.Repair; !isAgent(au.spec.Models.model(p.Model)) {
-			said, e.Continues = saidBy(q, reply), true
+			said, e.Continues = conversationOf(q, reply), true
 		}
 	}
 	return out, nil
@@ -163,15 +163,15 @@ func (au *authors) conversation(p evolve.Proposal) []llm.Turn {
 	if len(p.Talk) == 0 {
 		return nil
 	}
-	q, reply, ok := au.calls.answered(p.Talk[len(p.Talk)-1])
+	q, reply, ok := au.calls.lastAnswer(p.Talk[len(p.Talk)-1])
 	if !ok {
 		return nil
 	}
-	return saidBy(q, reply)
+	return conversationOf(q, reply)
 }
 
-// saidBy returns a conversation with its last question and the answer to it.
-func saidBy(q llm.Request, reply llm.Reply) []llm.Turn {
+// conversationOf returns a conversation with its last question and the answer to it.
+func conversationOf(q llm.Request, reply llm.Reply) []llm.Turn {
 	return append(slices.Clip(q.History), llm.Turn{Role: "user", Text: q.User},
 		llm.Turn{Role: "assistant", Text: reply.Text})
 }
@@ -223,7 +223,7 @@ func (au *authors) unheard(out *Asked, round int, err error) error {
 		return usage(fmt.Sprintf("model %s: %s", fault.Model, fault.Message), fault.Remedy)
 	case fault.Kind == llm.OverBudget:
 		out.Spent = round == 0
-	case fault.Kind == askedBefore && round == 0:
+	case fault.Kind == kindRepeated && round == 0:
 		out.Refused = fault.Message
 		return nil
 	}
@@ -245,7 +245,7 @@ func (au *authors) accept(out *Asked, reply *arrival, parent beagle.Candidate) e
 	kept, err := au.works.candidate(reply.ID)
 	out.Candidate, out.Steps, out.Shape, out.Refused, out.Private = kept.ID, kept.Steps, shape(reply.file), "",
 		au.inputs.private(kept)
-	out.Note, out.Reading = reply.Note, reading(kept.Source)
+	out.Note, out.Reading = reply.Note, readingEffort(kept.Source)
 	return err
 }
 
@@ -309,10 +309,10 @@ func complaint(f *llm.Failure) string {
 	return "the reply is not a candidate"
 }
 
-// Paid returns how much a run has paid for models, whether it goes on, failed or was stopped. It
-// adds up the journal of calls, and counts lost answers at their highest possible cost. A run
+// ModelCost returns how much a run has paid for models, whether it goes on, failed or was stopped.
+// It adds up the journal of calls, and counts lost answers at their highest possible cost. A run
 // without models, or one that the store does not have, has paid nothing.
-func Paid(s *store.Store, run string) (llm.Micros, error) {
+func ModelCost(s *store.Store, run string) (llm.Micros, error) {
 	var spec Spec
 	if ok, err := s.Load(run, "spec", &spec); err != nil || !ok || !spec.Models.On() {
 		return 0, err
@@ -330,10 +330,10 @@ func Paid(s *store.Store, run string) (llm.Micros, error) {
 	return calls.spent().Money, nil
 }
 
-// paid returns the part of a result's summary of models that the journal of calls knows: answers,
-// money and losses, whether or not the search could use them. It returns nil if no model was
-// asked.
-func (au *authors) paid() (*beagle.ModelSummary, error) {
+// modelSummary returns the part of a result's summary of models that the journal of calls knows:
+// answers, money and losses, whether or not the search could use them. It returns nil if no model
+// was asked.
+func (au *authors) modelSummary() (*beagle.ModelSummary, error) {
 	m := &au.spec.Models
 	if !m.On() {
 		return nil, nil
@@ -346,7 +346,7 @@ func (au *authors) paid() (*beagle.ModelSummary, error) {
 	all, each := calls.total()
 	out := &beagle.ModelSummary{Calls: all.answers, Tokens: all.usage.In + all.usage.Out, Dollars: all.money.Dollars()}
 	if m.Replay == "" {
-		l := calls.lostNow()
+		l := calls.losses()
 		out.Lost, out.AtMost = l.calls, l.money.Dollars()
 	}
 	for _, a := range m.Authors() {

@@ -60,7 +60,7 @@ func (au *authors) coder(budget *llm.Budget) *coder.Coder {
 		Dir: au.lab.dir,
 	}
 	if au.spec.Redacted() {
-		for _, g := range au.spec.given() {
+		for _, g := range au.spec.givenCorpora() {
 			c.Omit = append(c.Omit, g.path)
 		}
 	}

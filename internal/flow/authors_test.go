@@ -67,7 +67,7 @@ func asked(t *testing.T, s *store.Store, text string, server *llmtest.Server, ca
 	x := newSession("run", spec, s, nil, u, &lab{}, nil)
 	x.inputs.hold(&beagle.Corpus{}, 0)
 	x.rewriter.weigh(x.preparer.ready)
-	if err := s.Cache(x.works.key("assembly", x.works.root.ID, ""), kept[[]harness.Instruction]{}); err != nil {
+	if err := s.Cache(x.works.key("assembly", x.works.root.ID, ""), keptResult[[]harness.Instruction]{}); err != nil {
 		t.Fatal(err)
 	}
 	return x

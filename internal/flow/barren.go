@@ -18,7 +18,7 @@ func Barren(ctx context.Context, u *source.Unit, spec Spec) (string, error) {
 	if spec.Models.On() {
 		return "", nil
 	}
-	mutators, err := chosen(spec.Rules)
+	mutators, err := chosenMutators(spec.Rules)
 	if err != nil {
 		return "", err
 	}

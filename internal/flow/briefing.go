@@ -194,8 +194,8 @@ func inputClasses(list []beagle.InputClassRatio) []llm.InputClass {
 
 // label names the author of a step: a rewrite or a model.
 func label(s beagle.Step) string {
-	if s.Site == handedIn {
-		return handedIn
+	if s.Site == siteHandedIn {
+		return siteHandedIn
 	}
 	if s.Mutator == evolve.ByAuthor {
 		return "model " + s.Site
@@ -210,7 +210,7 @@ func (b *briefer) assembly(ctx context.Context, c beagle.Candidate) ([]llm.Instr
 	if known := b.listing.Load(); original && known != nil {
 		return *known, nil
 	}
-	is, err := once(b.works, "assembly", c.ID, "", func() ([]harness.Instruction, error) {
+	is, err := keepStage(b.works, "assembly", c.ID, "", func() ([]harness.Instruction, error) {
 		return b.lab.assembly(ctx, c)
 	})
 	out := make([]llm.Instruction, len(is))

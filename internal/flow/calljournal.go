@@ -42,8 +42,8 @@ type exchange struct {
 // maxTurnsHeld bounds the turns in memory. Conversations that go on are among the latest.
 const maxTurnsHeld = 256
 
-// answered returns the last question that was answered for a proposal.
-func (b *callJournal) answered(proposal int) (llm.Request, llm.Reply, bool) {
+// lastAnswer returns the last question that was answered for a proposal.
+func (b *callJournal) lastAnswer(proposal int) (llm.Request, llm.Reply, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	t, ok := b.turns[proposal]
@@ -83,7 +83,7 @@ type callJournal struct {
 	texts    map[uint64]map[string]bool // replies by question
 	repeated map[uint64]bool            // questions that were answered with the same text twice
 	paid     map[payee]bill             // calls that came to an end
-	lost     lost
+	lost     lostCalls
 	earlier  map[requestKey]string  // IDs of the requests of other processes of the run
 	open     map[string]llm.Request // under way
 	gone     map[string]llm.Request // lost, and not asked again yet
@@ -141,17 +141,17 @@ func (b *callJournal) recall(c *call) {
 	}
 }
 
-// A lost sums up calls that were sent and whose answers are lost, because their process ended or
-// gave them up. A resumed run sends them again with the same idempotency key. A provider that
+// A lostCalls sums up calls that were sent and whose answers are lost, because their process ended
+// or gave them up. A resumed run sends them again with the same idempotency key. A provider that
 // does not know such keys may charge twice.
-type lost struct {
+type lostCalls struct {
 	calls  int
 	money  llm.Micros // the most that they can have cost
 	tokens int64      // the most that they can have used
 }
 
-// lostNow returns the losses so far.
-func (b *callJournal) lostNow() lost {
+// losses returns the losses so far.
+func (b *callJournal) losses() lostCalls {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.lost
@@ -171,7 +171,7 @@ func (b *callJournal) total() (all bill, each map[payee]bill) {
 // and lost calls at their highest possible cost.
 func (b *callJournal) spent() llm.Spent {
 	all, _ := b.total()
-	l := b.lostNow()
+	l := b.losses()
 	return llm.Spent{Money: all.money, Tokens: int64(all.usage.In) + int64(all.usage.Out), Calls: int64(all.attempts)}.
 		Add(llm.Spent{Money: l.money, Tokens: l.tokens, Calls: int64(l.calls)})
 }
@@ -341,8 +341,8 @@ func question(q llm.Request) uint64 {
 	return h.Sum64()
 }
 
-// askedBefore is the kind of error for a question whose answer is known to repeat.
-const askedBefore = "asked-before"
+// kindRepeated is the kind of error for a question whose answer is known to repeat.
+const kindRepeated = "asked-before"
 
 // ask returns the answer to a request: from the journal if it is there, else from the model. A
 // retried proposal reuses its original request. A question that brought the same text twice is
@@ -367,7 +367,7 @@ func (b *callJournal) ask(ctx context.Context, asker llm.Asker, c call) (llm.Rep
 	case stale:
 		a := answer{
 			err: &llm.Error{
-				Kind:    askedBefore,
+				Kind:    kindRepeated,
 				Model:   q.Model,
 				Message: "the same question brought the same reply twice",
 			},
@@ -443,7 +443,7 @@ func (b *callJournal) record(q llm.Request, a answer, fresh bool) (llm.Reply, er
 	if a.err != nil {
 		err = a.err
 	}
-	if b.recorder == nil || !fresh && b.recorder.Has(q) || a.err != nil && a.err.Kind == askedBefore {
+	if b.recorder == nil || !fresh && b.recorder.Has(q) || a.err != nil && a.err.Kind == kindRepeated {
 		return a.reply, err
 	}
 	if failed := b.recorder.Keep(q, a.reply, err); failed != nil {

@@ -31,9 +31,9 @@ func TestLostCalls(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if was := (lost{n, llm.Micros(n) * most, int64(n) * tokens}); b.lostNow() != was ||
+		if was := (lostCalls{n, llm.Micros(n) * most, int64(n) * tokens}); b.losses() != was ||
 			b.spent() != (llm.Spent{Money: was.money, Tokens: was.tokens, Calls: int64(n)}) {
-			t.Errorf("%+v and %+v before call %d, want %+v", b.lostNow(), b.spent(), n, was)
+			t.Errorf("%+v and %+v before call %d, want %+v", b.losses(), b.spent(), n, was)
 		}
 		later := q
 		later.User = fmt.Sprintf("the prompt as it would be now: %d", n)
@@ -44,8 +44,8 @@ func TestLostCalls(t *testing.T) {
 		if _, _, err := b.ask(t.Context(), asker, c); !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
-		if now := (lost{n + 1, llm.Micros(n+1) * most, int64(n+1) * tokens}); b.lostNow() != now {
-			t.Errorf("%+v, want %+v", b.lostNow(), now)
+		if now := (lostCalls{n + 1, llm.Micros(n+1) * most, int64(n+1) * tokens}); b.losses() != now {
+			t.Errorf("%+v, want %+v", b.losses(), now)
 		}
 		b.journal.Close()
 	}
@@ -88,8 +88,8 @@ func TestHaltedCalls(t *testing.T) {
 			t.Fatal(err)
 		}
 		if want := (llm.Spent{Money: llm.Micros(n) * price("").Cost(wasted), Tokens: int64(n) * 110,
-			Calls: int64(n) * 2}); b.spent() != want || b.lostNow() != (lost{}) {
-			t.Errorf("%+v spent and %+v lost, want %+v", b.spent(), b.lostNow(), want)
+			Calls: int64(n) * 2}); b.spent() != want || b.losses() != (lostCalls{}) {
+			t.Errorf("%+v spent and %+v lost, want %+v", b.spent(), b.losses(), want)
 		}
 		if _, _, err := b.ask(t.Context(), halt, call{Proposal: 7, Request: &q}); !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
@@ -142,8 +142,8 @@ func TestRetriesCount(t *testing.T) {
 		Tokens: int64(110 + most.In + most.Out),
 		Calls:  3,
 	}
-	if b.spent() != want || b.lostNow() != (lost{1, price("").Cost(most), int64(most.In + most.Out)}) {
-		t.Errorf("%+v spent and %+v lost, want %+v", b.spent(), b.lostNow(), want)
+	if b.spent() != want || b.losses() != (lostCalls{1, price("").Cost(most), int64(most.In + most.Out)}) {
+		t.Errorf("%+v spent and %+v lost, want %+v", b.spent(), b.losses(), want)
 	}
 }
 

@@ -36,7 +36,7 @@ func BenchmarkPropose(b *testing.B) {
 		})
 		b.Run(name+"/apply", func(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
-				if _, err := w.apply(unseen(), moves[i%len(moves)]); err != nil && refused(err) == "" {
+				if _, err := w.apply(unseen(), moves[i%len(moves)]); err != nil && refusalReason(err) == "" {
 					b.Fatal(err)
 				}
 			}

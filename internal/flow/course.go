@@ -52,7 +52,7 @@ const MaxRefills = 8
 // replaced, since a build costs about the same for few candidates as for many.
 type Draft struct {
 	Proposals  []evolve.Proposal `json:"proposals,omitempty"` // behind Made, by index
-	Made       []Proposed        `json:"made,omitempty"`
+	Made       []ProposalOutcome `json:"made,omitempty"`
 	Known      []evolve.Feedback `json:"known,omitempty"`
 	Asked      map[int]Asked     `json:"asked,omitempty"` // the models' outcomes, by proposal
 	Evaluating time.Duration     `json:"judging,omitempty"`
@@ -65,7 +65,7 @@ type Draft struct {
 }
 
 // Take sorts the outcomes of proposals into the draft.
-func (d *Draft) Take(c *Course, asked []evolve.Proposal, fresh []Proposed) {
+func (d *Draft) Take(c *Course, asked []evolve.Proposal, fresh []ProposalOutcome) {
 	for i, m := range fresh {
 		if m.Candidate == "" || c.Search.Seen[m.Candidate] || c.Search.Seen[m.Shape] || d.has(m) {
 			d.Known = append(d.Known, nothingNew(m))
@@ -76,14 +76,14 @@ func (d *Draft) Take(c *Course, asked []evolve.Proposal, fresh []Proposed) {
 }
 
 // has reports whether the draft has a candidate of this text or shape.
-func (d *Draft) has(of Proposed) bool {
-	return slices.ContainsFunc(d.Made, func(m Proposed) bool {
+func (d *Draft) has(of ProposalOutcome) bool {
+	return slices.ContainsFunc(d.Made, func(m ProposalOutcome) bool {
 		return m.Candidate == of.Candidate || m.Shape != "" && m.Shape == of.Shape
 	})
 }
 
 // nothingNew returns the feedback on a proposal that made nothing, or an existing candidate.
-func nothingNew(m Proposed) evolve.Feedback {
+func nothingNew(m ProposalOutcome) evolve.Feedback {
 	o := evolve.Feedback{Proposal: m.Proposal}
 	if m.Candidate != "" {
 		o.Candidate, o.Reading = beagle.Candidate{ID: m.Candidate, Steps: m.Steps}, m.Reading
@@ -187,7 +187,7 @@ func (c *Course) Sum(s *Spec, r *beagle.Result, judging float64) {
 	r.Candidates = c.Search.Spent
 	r.Search = beagle.SearchSummary{
 		Strategy: s.Strategy, Seed: s.Seed, Islands: c.Search.Config.Islands, Budget: s.Candidates,
-		Generations: c.Log.Generations, Stopped: c.stopped(s),
+		Generations: c.Log.Generations, Stopped: c.stopReason(s),
 	}
 	if r.Models != nil {
 		SumModels(s, r.Models, c.Accounts(s), !c.Search.Open())
@@ -195,8 +195,8 @@ func (c *Course) Sum(s *Spec, r *beagle.Result, judging float64) {
 	r.WallSeconds = c.Log.PrepareSeconds + c.Log.Seconds + judging
 }
 
-// stopped returns the reason why the search ended.
-func (c *Course) stopped(s *Spec) string {
+// stopReason returns the reason why the search ended.
+func (c *Course) stopReason(s *Spec) string {
 	switch {
 	case c.Search.Spent >= s.Candidates:
 		return "budget"

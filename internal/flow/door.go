@@ -121,9 +121,9 @@ func (d *door) static(ctx context.Context, a *arrival) (*beagle.Verdict, error) 
 // inCanonical finds the line numbers in the messages of the checks.
 var inCanonical = regexp.MustCompile(`(?m)^line (\d+): `)
 
-// placed rewrites the lines that a verdict names, from the formatted text to the author's own
+// mapLines rewrites the lines that a verdict names, from the formatted text to the author's own
 // file.
-func (a *arrival) placed(v *beagle.Verdict, name string) *beagle.Verdict {
+func (a *arrival) mapLines(v *beagle.Verdict, name string) *beagle.Verdict {
 	if v.OK() || !inCanonical.MatchString(v.Reason) {
 		return v
 	}

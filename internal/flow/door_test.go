@@ -31,14 +31,14 @@ func TestPlaced(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := v.Reason
-		if got := h.placed(v, "v.go").Reason; !strings.HasPrefix(got, want) || v.OK() {
+		if got := h.mapLines(v, "v.go").Reason; !strings.HasPrefix(got, want) || v.OK() {
 			t.Errorf("%q:\n%s\nnot placed at %s, was %s", written, got, want, before)
 		}
 	}
 	h := x.door.admit("package p\n\nfunc Sum(s string) int { n := bias; return n }\n", partial)
 	at := 1 + strings.Count(h.Source[:strings.Index(h.Source, "const bias")], "\n")
 	v := &beagle.Verdict{Status: beagle.Invalid, Reason: "line " + string(rune('0'+at)) + ": of the original"}
-	if got := h.placed(v, "v.go").Reason; got != "v.go: of the original" {
+	if got := h.mapLines(v, "v.go").Reason; got != "v.go: of the original" {
 		t.Errorf("what was completed is placed at %s", got)
 	}
 	if got := nearest(map[int]int{3: 7}, 5); got != 7 || nearest(map[int]int{3: 7}, 2) != 0 {

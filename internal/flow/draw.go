@@ -18,7 +18,7 @@ type Visit struct {
 
 // A Received is the outcome of a visit: a candidate, or the verdict that refuses it.
 type Received struct {
-	Proposed
+	ProposalOutcome
 	Refusal *beagle.Verdict `json:"refusal,omitempty"`
 }
 
@@ -54,7 +54,7 @@ func (c *Course) Admit(s *store.Store, run string, d *Draft, received []Received
 			return err
 		}
 		d.Visitors = append(d.Visitors, v.Submission.ID)
-		d.Take(c, []evolve.Proposal{v.Proposal}, []Proposed{received[i].Proposed})
+		d.Take(c, []evolve.Proposal{v.Proposal}, []ProposalOutcome{received[i].ProposalOutcome})
 	}
 	d.Visits = nil
 	return nil
@@ -111,15 +111,15 @@ func (d *Draft) Answer(s *store.Store, run string, evaluated []Evaluation) error
 // Dismiss takes the guests of a draft out of the inbox.
 func (d *Draft) Dismiss(s *store.Store, run string) error {
 	for _, id := range d.Visitors {
-		if err := s.Taken(run, id); err != nil {
+		if err := s.RemoveSubmission(run, id); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Gone returns the models that the search no longer asks.
-func (c *Course) Gone(s *Spec) []string {
+// DismissedModels returns the models that the search no longer asks.
+func (c *Course) DismissedModels(s *Spec) []string {
 	var gone []string
 	for _, m := range s.Models.Ask {
 		asked := func(a evolve.Author) bool { return a.Model == m.Name && !c.Search.Account(a.Name).Dismissed }

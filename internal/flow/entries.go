@@ -82,7 +82,7 @@ func (x *inPlaceEvidence) record(ctx context.Context, files map[string]string) (
 // files returns the corpora that the user gave, by function of the group.
 func (x *inPlaceEvidence) files(ctx context.Context) (map[string]string, error) {
 	out := map[string]string{}
-	for _, g := range x.spec.given() {
+	for _, g := range x.spec.givenCorpora() {
 		name := g.function
 		why, err := "", error(nil)
 		if name == "" {
@@ -206,11 +206,11 @@ func (e *groupEntry) full(ctx context.Context, v *beagle.Verdict, c beagle.Candi
 	if fuzz == 0 {
 		fuzz = -1 // leaves it out
 	}
-	own, err := verify.Full(ctx, e.lab.verify, e.joined(c), e.inputs.corpus(), verify.Budget{Fuzz: fuzz})
+	own, err := verify.Full(ctx, e.lab.verify, e.joinCopies(c), e.inputs.corpus(), verify.Budget{Fuzz: fuzz})
 	if err != nil {
 		return err
 	}
-	e.into(v, own)
+	e.mergeVerdict(v, own)
 	if a := own.Assurance; a != nil && v.Assurance != nil {
 		v.Assurance.Inputs += a.Inputs
 		for _, what := range a.NotChecked {
@@ -224,8 +224,8 @@ func (e *groupEntry) full(ctx context.Context, v *beagle.Verdict, c beagle.Candi
 	return nil
 }
 
-// into enters the verdict on an entry's calls into that on the group.
-func (e *groupEntry) into(v, own *beagle.Verdict) {
+// mergeVerdict enters the verdict on an entry's calls into that on the group.
+func (e *groupEntry) mergeVerdict(v, own *beagle.Verdict) {
 	for _, check := range own.Checks {
 		check.Note = strings.TrimSuffix("calls of "+e.name+"; "+check.Note, "; ")
 		v.Checks = append(v.Checks, check)
@@ -250,10 +250,10 @@ type entryProgram struct {
 	spoilt   map[int]*verify.Rejection
 }
 
-// joined returns a version as the programs of an entry hold it: with copies of what leads from the
-// group back to it.
-func (e *groupEntry) joined(c beagle.Candidate) beagle.Candidate {
-	c.Source = e.lab.unit.Copies.Joined(c.Source)
+// joinCopies returns a version as the programs of an entry hold it: with copies of what leads from
+// the group back to it.
+func (e *groupEntry) joinCopies(c beagle.Candidate) beagle.Candidate {
+	c.Source = e.lab.unit.Copies.JoinCopies(c.Source)
 	return c
 }
 
@@ -261,7 +261,7 @@ func (e *groupEntry) joined(c beagle.Candidate) beagle.Candidate {
 func (e *groupEntry) assemble(ctx context.Context, cs []beagle.Candidate) (*entryProgram, error) {
 	all := make([]beagle.Candidate, len(cs))
 	for i, c := range cs {
-		all[i] = e.joined(c)
+		all[i] = e.joinCopies(c)
 	}
 	bin, spoilt, err := verify.Build(ctx, e.lab.verify, all, harness.Link{FuncAlign: 64})
 	if err != nil {
@@ -273,16 +273,16 @@ func (e *groupEntry) assemble(ctx context.Context, cs []beagle.Candidate) (*entr
 // quick compares a version on the calls of the entry, and enters the result in v.
 func (t *entryProgram) quick(ctx context.Context, v *beagle.Verdict, version int) error {
 	if why, failed := t.bin.Failed[version]; failed {
-		t.into(v, &beagle.Verdict{Status: beagle.Invalid, Stage: "compile", Reason: why})
+		t.mergeVerdict(v, &beagle.Verdict{Status: beagle.Invalid, Stage: "compile", Reason: why})
 		return nil
 	}
 	if f := t.spoilt[version-1]; f != nil {
-		t.into(v, &beagle.Verdict{Status: f.Status, Stage: f.Stage, Reason: f.Reason})
+		t.mergeVerdict(v, &beagle.Verdict{Status: f.Status, Stage: f.Stage, Reason: f.Reason})
 		return nil
 	}
 	own, err := verify.Quick(ctx, t.lab.verify, t.bin, version, t.versions[version-1], t.inputs.corpus())
 	if err == nil {
-		t.into(v, own)
+		t.mergeVerdict(v, own)
 	}
 	return err
 }

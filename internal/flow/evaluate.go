@@ -9,8 +9,8 @@ import (
 	"github.com/beagle-go/beagle/internal/evolve"
 )
 
-// A Proposed names the candidate that a proposal made, or says why there is none.
-type Proposed struct {
+// A ProposalOutcome names the candidate that a proposal made, or says why there is none.
+type ProposalOutcome struct {
 	Proposal  int           `json:"proposal"`
 	Candidate string        `json:"candidate,omitempty"`
 	Steps     []beagle.Step `json:"steps,omitempty"`
@@ -24,7 +24,7 @@ type Proposed struct {
 
 // Propose makes the candidates of proposals. It keeps the versions between a parent and the end of
 // a stack too, since the report shows every step.
-func (a *Activities) Propose(ctx context.Context, run string, proposals []evolve.Proposal) ([]Proposed, error) {
+func (a *Activities) Propose(ctx context.Context, run string, proposals []evolve.Proposal) ([]ProposalOutcome, error) {
 	x, err := a.prepared(ctx, run)
 	if err != nil {
 		return nil, err

@@ -35,8 +35,8 @@ type evidence interface {
 
 // A candidateProgram holds the original and candidates, for the cheap end of the ladder.
 type candidateProgram interface {
-	// refused returns the verdict on a version that is not in the program, or nil.
-	refused(version int) *beagle.Verdict
+	// refusal returns the verdict on a version that is not in the program, or nil.
+	refusal(version int) *beagle.Verdict
 	static(version int) beagle.StaticFacts
 	quick(ctx context.Context, version int, c beagle.Candidate) (*beagle.Verdict, error)
 	// together is quick for versions that may share a process; it returns nil for one that must
@@ -171,7 +171,7 @@ type corpusProgram struct {
 	spoilt map[int]*verify.Rejection
 }
 
-func (t *corpusProgram) refused(version int) *beagle.Verdict {
+func (t *corpusProgram) refusal(version int) *beagle.Verdict {
 	if why, failed := t.bin.Failed[version]; failed {
 		return &beagle.Verdict{Status: beagle.Invalid, Stage: "compile", Reason: why}
 	}
@@ -188,7 +188,7 @@ func (t *corpusProgram) quick(ctx context.Context, version int, c beagle.Candida
 }
 
 func (t *corpusProgram) compareTogether(ctx context.Context, list []verify.Entrant) ([]*beagle.Verdict, error) {
-	return verify.Together(ctx, t.lab.verify, t.bin, list, t.inputs.corpus())
+	return verify.QuickTogether(ctx, t.lab.verify, t.bin, list, t.inputs.corpus())
 }
 
 func (t *corpusProgram) screen(ctx context.Context, versions []int, budget time.Duration) ([]beagle.Ratio, error) {

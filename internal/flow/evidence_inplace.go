@@ -77,9 +77,10 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
-// instead tries the other kind of evidence: in place after no corpus could be made, or a corpus
-// where going in place was tentative. It returns the error if the other kind does not help either.
-func (pr *preparer) instead(ctx context.Context, err error) error {
+// tryOtherEvidence tries the other kind of evidence: in place after no corpus could be made, or a
+// corpus where going in place was tentative. It returns the error if the other kind does not help
+// either.
+func (pr *preparer) tryOtherEvidence(ctx context.Context, err error) error {
 	var usage *beagle.UsageError
 	if pr.tentative && errors.As(err, &usage) && ctx.Err() == nil {
 		return pr.withCorpus(ctx, usage)
@@ -98,7 +99,7 @@ func (pr *preparer) instead(ctx context.Context, err error) error {
 	case again == nil:
 		return nil
 	case errors.As(again, &inPlace):
-		return neither(usage, inPlace)
+		return noEvidenceError(usage, inPlace)
 	case ctx.Err() != nil:
 		return again
 	}
@@ -106,9 +107,9 @@ func (pr *preparer) instead(ctx context.Context, err error) error {
 	return err
 }
 
-// neither is the error for a target for which no corpus and no test serves, with both reasons. The
-// remedy for the tests comes first: few people have recorded calls.
-func neither(corpus, inPlace *beagle.UsageError) error {
+// noEvidenceError is the error for a target for which no corpus and no test serves, with both
+// reasons. The remedy for the tests comes first: few people have recorded calls.
+func noEvidenceError(corpus, inPlace *beagle.UsageError) error {
 	return &beagle.UsageError{
 		What:   corpus.What + "; and in place: " + inPlace.What,
 		Remedy: inPlace.Remedy + "\nor " + corpus.Remedy,
@@ -309,7 +310,7 @@ type inPlaceProgram struct {
 	calls   []*entryProgram
 }
 
-func (t *inPlaceProgram) refused(version int) *beagle.Verdict {
+func (t *inPlaceProgram) refusal(version int) *beagle.Verdict {
 	if why, failed := t.program.Failed[version]; failed {
 		return &beagle.Verdict{Status: beagle.Invalid, Stage: "compile", Reason: why}
 	}

@@ -294,7 +294,7 @@ func TestAllPanic(t *testing.T) {
 // TestNeither names both reasons, and the remedy in the user's tests first.
 func TestNeither(t *testing.T) {
 	corpus := &beagle.UsageError{What: "p.F: no call", Remedy: "give --corpus"}
-	err := neither(corpus, &beagle.UsageError{What: "p.F cannot be timed", Remedy: "write a benchmark"})
+	err := noEvidenceError(corpus, &beagle.UsageError{What: "p.F cannot be timed", Remedy: "write a benchmark"})
 	if got, want := err.Error(), "p.F: no call; and in place: p.F cannot be timed\nwrite a benchmark\n"+
 		"or give --corpus"; got != want {
 		t.Errorf("%q, want %q", got, want)

@@ -28,7 +28,7 @@ func Gather(ctx context.Context, s *store.Store, spec Spec, watch Watcher) (*Tar
 		return nil, err
 	}
 	defer x.lab.close()
-	for _, wall := range x.lab.box.Missing() {
+	for _, wall := range x.lab.box.MissingWalls() {
 		watch.Warn(wall)
 	}
 	if err := x.inputs.hopeless(); err != nil {

@@ -23,7 +23,7 @@ func (a *Activities) ReadSource(
 		if err != nil {
 			return nil, err
 		}
-		return arrived.placed(v, name), nil
+		return arrived.mapLines(v, name), nil
 	})
 }
 

@@ -106,7 +106,7 @@ func (n *inputs) compose(
 func (n *inputs) collect(ctx context.Context) (*corpus.Input, error) {
 	in := &corpus.Input{Seed: n.spec.Seed}
 	if n.file != "" {
-		if g := n.spec.given()[0]; g.function != "" && n.file == n.spec.CorpusFile {
+		if g := n.spec.givenCorpora()[0]; g.function != "" && n.file == n.spec.CorpusFile {
 			return nil, usage("--corpus "+n.file+": NAME=FILE is for a group, and the target is one function",
 				"give the file alone: --corpus "+quote(g.path))
 		}
@@ -156,24 +156,24 @@ func (n *inputs) audit(built *corpus.Built) ([]beagle.Finding, error) {
 	})
 	for _, f := range found {
 		if f.Code == oneClass && n.corpus().Facets.Panics == 1 { // nothing to time, with or without --force
-			return found, unmade(n.refusedBy(f, f.Remedy))
+			return found, unmade(n.findingErrorWith(f, f.Remedy))
 		}
 		if f.Refuse && !n.spec.Force {
 			if f.Code == fewDistinct { // in place a constant would pass for them too
-				return found, n.refused(f)
+				return found, n.findingError(f)
 			}
-			return found, unmade(n.refused(f))
+			return found, unmade(n.findingError(f))
 		}
 		n.watch.Warn(fmt.Sprintf("%s: %s. %s", f.Code, f.Figure, f.Remedy))
 	}
 	return found, nil
 }
 
-func (n *inputs) refused(f beagle.Finding) error {
-	return n.refusedBy(f, f.Remedy+"\nor go on all the same with --force")
+func (n *inputs) findingError(f beagle.Finding) error {
+	return n.findingErrorWith(f, f.Remedy+"\nor go on all the same with --force")
 }
 
-func (n *inputs) refusedBy(f beagle.Finding, remedy string) error {
+func (n *inputs) findingErrorWith(f beagle.Finding, remedy string) error {
 	return &beagle.UsageError{
 		What:   fmt.Sprintf("%s cannot be judged (%s): %s", n.unit.Target.Spec(), f.Code, f.Figure),
 		Remedy: remedy,
@@ -187,7 +187,7 @@ func (n *inputs) hopeless() error {
 	}
 	for _, f := range bench.Audit(&n.unit.Target, new(beagle.Corpus), bench.Observed{}) {
 		if f.Code == "constant-foldable" && f.Refuse {
-			return unmade(n.refused(f))
+			return unmade(n.findingError(f))
 		}
 	}
 	return nil

@@ -86,7 +86,7 @@ func TestTrueProfile(t *testing.T) {
 		}
 		return sum
 	}
-	guessed := cold(carried(shares{texts: x.rewriter.work.known.texts}, outlined, nil))
+	guessed := cold(carryShares(shares{texts: x.rewriter.work.known.texts}, outlined, nil))
 	if got := cold(in.Lines); got > 0.02 || guessed < 0.5 || in.Samples == 0 {
 		t.Errorf("the helper that never runs has %.0f %% of %d samples; guessed from equal lines it had %.0f %%",
 			100*got,

@@ -34,8 +34,8 @@ type Field struct {
 	Tried     int               `json:"tried"`           // how many versions competed
 }
 
-// A Judged is the winner with its evidence, or the original when nothing won.
-type Judged struct {
+// A Conclusion is the winner with its evidence, or the original when nothing won.
+type Conclusion struct {
 	Winner      beagle.Candidate     `json:"winner"`
 	Verdict     *beagle.Verdict      `json:"verdict,omitempty"`     // the full one of the winner
 	Measurement *beagle.Measurement  `json:"measurement,omitempty"` // of the winner, or of the best that did not win
@@ -57,7 +57,7 @@ const emptyMeasure = 2 * time.Second
 
 // Judge measures the finalists of a search in full, verifies them in full, and takes apart the
 // winner.
-func (a *Activities) Judge(ctx context.Context, run string, f Field) (*Judged, error) {
+func (a *Activities) Judge(ctx context.Context, run string, f Field) (*Conclusion, error) {
 	x, err := a.prepared(ctx, run)
 	if err != nil {
 		return nil, err
@@ -66,14 +66,14 @@ func (a *Activities) Judge(ctx context.Context, run string, f Field) (*Judged, e
 }
 
 // field judges a field unless the store has the judgement.
-func (jd *judge) field(ctx context.Context, f Field) (*Judged, error) {
+func (jd *judge) field(ctx context.Context, f Field) (*Conclusion, error) {
 	start := time.Now()
 	in, err := jd.meter.measuring(ctx, "field", f, jd.spec.Fuzz, jd.spec.Strict, jd.spec.Fastest)
 	if err != nil {
 		return nil, err
 	}
 	key := jd.works.key("judged", jd.works.root.ID, in)
-	var known kept[Judged]
+	var known keptResult[Conclusion]
 	if jd.works.store.Cached(key, &known) {
 		return jd.stored(known, start), nil
 	}
@@ -82,7 +82,7 @@ func (jd *judge) field(ctx context.Context, f Field) (*Judged, error) {
 		return nil, err
 	}
 	out.Seconds = time.Since(start).Seconds()
-	return out, jd.works.store.Cache(key, kept[*Judged]{jd.works.origin(), out})
+	return out, jd.works.store.Cache(key, keptResult[*Conclusion]{jd.works.origin(), out})
 }
 
 // Confirm does the part of Judge that measures the finalists. It returns those that are faster, the
@@ -144,7 +144,7 @@ type measuredFinalist struct {
 // A confirmation holds the measured finalists of a field.
 type confirmation struct {
 	finalists []measuredFinalist // the preferred one first
-	made      []beagle.Attempt   // see [Judged.Made]
+	made      []beagle.Attempt   // see [Conclusion.Made]
 	from      *beagle.Origin     // the earlier run that measured them; nil for this one
 }
 
@@ -187,17 +187,17 @@ func (jd *judge) confirmed(ctx context.Context, f Field) (*confirmation, error) 
 
 // decide tries the confirmed finalists in the order of preference until one passes the full
 // verification.
-func (jd *judge) decide(ctx context.Context, f Field) (*Judged, error) {
+func (jd *judge) decide(ctx context.Context, f Field) (*Conclusion, error) {
 	found, err := jd.confirmed(ctx, f)
 	if err != nil {
 		return nil, err
 	}
 	if len(found.finalists) == 0 {
-		return jd.nothing(ctx, f)
+		return jd.measureOriginal(ctx, f)
 	}
 	jd.tellReused("measure", found.from)
 	best := found.finalists[0].measured
-	j := &Judged{
+	j := &Conclusion{
 		Winner: jd.works.root, Measured: found.from, Measurement: best, Made: found.made,
 		Why: "The best version was not confirmed to be faster: " + best.Why + ".",
 	}
@@ -215,7 +215,8 @@ func (jd *judge) decide(ctx context.Context, f Field) (*Judged, error) {
 			j.Measurement = r.measured
 		}
 		if r.won() {
-			j.Winner, j.Verdict, j.Verified, j.Lineage, j.Again = r.candidate, r.verdict, r.verified, r.lineage, r.again
+			j.Winner, j.Verdict, j.Verified, j.Lineage, j.Again = r.candidate, r.verdict, r.verified, r.lineage,
+				r.beside
 			break
 		}
 	}
@@ -231,11 +232,11 @@ type ruling struct {
 	near     *beagle.NearMiss // of a finalist that fell
 	made     []beagle.Attempt // its guarded form, for the log
 
-	// of a winner: see Judged
+	// of a winner: see Conclusion
 	verdict  *beagle.Verdict
 	verified *beagle.Origin
 	lineage  []beagle.LineageStep
-	again    beagle.Ratio
+	beside   beagle.Ratio
 }
 
 func (r *ruling) won() bool { return r.verdict != nil }
@@ -269,14 +270,14 @@ func (jd *judge) tryWinner(ctx context.Context, f measuredFinalist) (*ruling, er
 	}
 	v.Status, v.Stage, v.Final = beagle.Accepted, "measure", f.measured
 	return &ruling{
-		measuredFinalist: f, verdict: v, verified: from, lineage: lineage, again: again,
+		measuredFinalist: f, verdict: v, verified: from, lineage: lineage, beside: again,
 		why: fmt.Sprintf("%s, and no difference in %d comparisons.", jd.spec.gains(f.measured), cases(v)),
 	}, nil
 }
 
-// nothing measures the original against itself. So even a run without a finalist reports what the
-// function costs and what the machine can tell.
-func (jd *judge) nothing(ctx context.Context, f Field) (*Judged, error) {
+// measureOriginal measures the original against itself. So even a run without a finalist reports
+// what the function costs and what the machine can tell.
+func (jd *judge) measureOriginal(ctx context.Context, f Field) (*Conclusion, error) {
 	ms, err := jd.meter.confirm(ctx, []beagle.Candidate{jd.works.root}, f.Tried, min(jd.spec.Measure, emptyMeasure))
 	if err != nil {
 		return nil, err
@@ -291,11 +292,11 @@ func (jd *judge) nothing(ctx context.Context, f Field) (*Judged, error) {
 	case f.Tried == 0:
 		why = "The rewrites that apply make no new version of this function."
 	}
-	return &Judged{Winner: jd.works.root, Measurement: &ms[0], Why: why}, nil
+	return &Conclusion{Winner: jd.works.root, Measurement: &ms[0], Why: why}, nil
 }
 
 // stored returns a judgement from the store. Its time is that of this run alone.
-func (jd *judge) stored(k kept[Judged], start time.Time) *Judged {
+func (jd *judge) stored(k keptResult[Conclusion], start time.Time) *Conclusion {
 	j, from := &k.Value, jd.works.otherRun(k.Origin)
 	if from == nil {
 		return j
@@ -351,7 +352,7 @@ func orderFinalists(list []measuredFinalist, fastest bool) {
 	best := list[0].measured
 	least := evolve.AsGoodAs(best.Worth().Low, fastest)
 	for i, f := range list {
-		simpler := cmp.Or(cmp.Compare(reading(f.candidate.Source), reading(list[0].candidate.Source)),
+		simpler := cmp.Or(cmp.Compare(readingEffort(f.candidate.Source), readingEffort(list[0].candidate.Source)),
 			cmp.Compare(len(f.candidate.Steps), len(list[0].candidate.Steps))) < 0
 		asGood := f.measured.Worth().Low >= least || !fastest && asGoodAs(f.measured, best)
 		if f.measured.Faster && simpler && asGood { // move it to the front
@@ -364,7 +365,7 @@ func orderFinalists(list []measuredFinalist, fastest bool) {
 // asGoodAs reports whether a finalist gives up no more than [evolve.AsGoodAs] allows, in the
 // layouts that both were timed in.
 func asGoodAs(simpler, best *beagle.Measurement) bool {
-	over, point := bench.Over(simpler, best), best.Corrected.Point
+	over, point := bench.PairedRatio(simpler, best), best.Corrected.Point
 	return best.Score == nil && over.Low > 0 && point > 0 && over.Point >= evolve.AsGoodAs(point, false)/point
 }
 
@@ -374,7 +375,7 @@ func (jd *judge) tryGuarded(ctx context.Context, f measuredFinalist, v *beagle.V
 	r := &ruling{measuredFinalist: f, why: "What was faster is not equivalent: " + v.Reason, rejected: []string{fell}}
 	// Look for the contract, once for this candidate.
 	c, tried := f.candidate, f.measured.Tried
-	near, err := once(jd.works, "near", c.ID, fmt.Sprint(jd.spec.Fuzz, jd.spec.Strict, tried, jd.spec.Measure),
+	near, err := keepStage(jd.works, "near", c.ID, fmt.Sprint(jd.spec.Fuzz, jd.spec.Strict, tried, jd.spec.Measure),
 		func() (*beagle.NearMiss, error) { return jd.mender.find(ctx, c, v, tried) })
 	if err != nil || near == nil {
 		return r, jd.mender.forgive(ctx, v, err)

@@ -64,7 +64,7 @@ func (jd *judge) compare(ctx context.Context, entries []HandVersion) ([]Compared
 	}
 	for i, c := range field {
 		for _, v := range verdicts[c.ID] {
-			measured(v, &ms[i])
+			completeVerdict(v, &ms[i])
 		}
 	}
 	return out, nil
@@ -91,7 +91,7 @@ func (jd *judge) verifyFull(ctx context.Context, c beagle.Candidate) (*beagle.Ve
 		return &beagle.Verdict{Candidate: c.ID, Status: beagle.Equal, Stage: "parse", Reason: "it is the original"}, nil
 	}
 	jd.watch.Stage("verify", c.Note+": "+jd.verifier.lab.evidence.work())
-	return once(jd.works, "full", c.ID, fmt.Sprint(jd.spec.Fuzz), func() (*beagle.Verdict, error) {
+	return keepStage(jd.works, "full", c.ID, fmt.Sprint(jd.spec.Fuzz), func() (*beagle.Verdict, error) {
 		return jd.verifier.full(ctx, c)
 	})
 }
@@ -114,7 +114,7 @@ func (jd *judge) judgeSource(ctx context.Context, text, name string) (*beagle.Ve
 		if err := jd.mender.offer(ctx, c, v, 1); err != nil {
 			return nil, err
 		}
-		return arrived.placed(v, name), nil
+		return arrived.mapLines(v, name), nil
 	}
 	if c.ID == jd.works.root.ID {
 		v.Status, v.Reason = beagle.Equal, "it is the original"
@@ -129,12 +129,12 @@ func (jd *judge) judgeSource(ctx context.Context, text, name string) (*beagle.Ve
 	if err != nil {
 		return nil, err
 	}
-	measured(v, &ms[0])
+	completeVerdict(v, &ms[0])
 	return v, nil
 }
 
-// measured completes the verdict on a version that behaves as the original.
-func measured(v *beagle.Verdict, m *beagle.Measurement) {
+// completeVerdict completes the verdict on a version that behaves as the original.
+func completeVerdict(v *beagle.Verdict, m *beagle.Measurement) {
 	v.Final, v.Stage, v.Status = m, "measure", beagle.Equal
 	if m.Faster {
 		v.Status, v.Reason = beagle.Accepted, ""

@@ -155,7 +155,7 @@ func TestOnce(t *testing.T) {
 	}
 	for range 3 {
 		x := knowing(t, s, "run")
-		out, err := once(x, "stage", "c", "in", do)
+		out, err := keepStage(x, "stage", "c", "in", do)
 		if (err != nil) != (calls == 1) || err == nil && (len(out) != 1 || out[0] != "done") {
 			t.Errorf("call %d: %q, %v", calls, out, err)
 		}
@@ -163,7 +163,7 @@ func TestOnce(t *testing.T) {
 	if calls != 2 {
 		t.Errorf("done %d times, want 2", calls)
 	}
-	if _, err := once(knowing(t, s, "run"), "stage", "c", "other input", do); err != nil || calls != 3 {
+	if _, err := keepStage(knowing(t, s, "run"), "stage", "c", "other input", do); err != nil || calls != 3 {
 		t.Errorf("another input: %d calls, %v", calls, err)
 	}
 }
@@ -180,7 +180,7 @@ func TestFirstWay(t *testing.T) {
 	}
 	first, second := way("a"), way("b")
 	chains := [][]beagle.Candidate{{first}, {second}}
-	out := make([]Proposed, len(chains))
+	out := make([]ProposalOutcome, len(chains))
 	rw := &rewriter{setting: setting{works: x, unit: plantedUnit(t)}, inputs: &inputs{setting: setting{spec: &Spec{}}}}
 	if err := rw.putChains(out, chains); err != nil {
 		t.Fatal(err)
@@ -207,14 +207,14 @@ func TestVerdictsOfOtherRules(t *testing.T) {
 		t.Fatal(err)
 	}
 	one := knowing(t, s, "one")
-	one.making = making(rules.All)
+	one.making = rulesIdentity(rules.All)
 	keepVerdict(t, one, "a", "code", beagle.Equal)
 	for name, c := range map[string]struct {
 		mutators []*mutate.Mutator
 		want     bool
 	}{"the same": {rules.All, true}, "fewer": {rules.All[:3], false}} {
 		two := knowing(t, s, "two")
-		two.making = making(c.mutators)
+		two.making = rulesIdentity(c.mutators)
 		if _, ok := groupOf(two, "a").storedVerdict("a"); ok != c.want {
 			t.Errorf("%s rules: known is %v, want %v", name, ok, c.want)
 		}

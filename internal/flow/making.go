@@ -17,8 +17,8 @@ import (
 	"github.com/beagle-go/beagle/mutate/rules"
 )
 
-// chosen returns the mutators of a spec, which names rules and sets of rules.
-func chosen(names []string) ([]*mutate.Mutator, error) {
+// chosenMutators returns the mutators of a spec, which names rules and sets of rules.
+func chosenMutators(names []string) ([]*mutate.Mutator, error) {
 	if len(names) == 0 {
 		return rules.Default, nil
 	}
@@ -44,9 +44,9 @@ func chosen(names []string) ([]*mutate.Mutator, error) {
 	return out, nil
 }
 
-// making identifies this program and the rules of a run. Another version of Beagle, or a run with
-// other rules, may offer other next steps on the same candidate.
-func making(mutators []*mutate.Mutator) string {
+// rulesIdentity identifies this program and the rules of a run. Another version of Beagle, or a run
+// with other rules, may offer other next steps on the same candidate.
+func rulesIdentity(mutators []*mutate.Mutator) string {
 	parts := []any{programVersion()}
 	for _, m := range mutators {
 		parts = append(parts, m.Name)
@@ -54,14 +54,14 @@ func making(mutators []*mutate.Mutator) string {
 	return beagle.HashOf("making", parts...)
 }
 
-// Making identifies the authors of a search's candidates and their ranking: this version of
-// Beagle, the rules, models and agents of the spec, and its score.
-func Making(s *Spec) (string, error) {
-	mutators, err := chosen(s.Rules)
+// AuthorsIdentity identifies the authors of a search's candidates and their ranking: this version
+// of Beagle, the rules, models and agents of the spec, and its score.
+func AuthorsIdentity(s *Spec) (string, error) {
+	mutators, err := chosenMutators(s.Rules)
 	if err != nil {
 		return "", err
 	}
-	return beagle.HashOf("authors", making(mutators), s.lifts(), s.Models.Ask, s.Score), nil
+	return beagle.HashOf("authors", rulesIdentity(mutators), s.lifts(), s.Models.Ask, s.Score), nil
 }
 
 // programVersion identifies this program: by its version or, in a developer's build, by its file.

@@ -21,7 +21,7 @@ type mender struct {
 	// looks for the contract: [verify.Nearest]
 	nearest func(
 		context.Context, *verify.Env, beagle.Candidate, *beagle.Corpus, *beagle.Verdict, verify.NearBudget,
-	) (*verify.Near, error)
+	) (*verify.NearContract, error)
 }
 
 // nearTime bounds the quick measurement of a near miss.
@@ -97,7 +97,7 @@ func (m *mender) nearMiss(ctx context.Context, c beagle.Candidate, v *beagle.Ver
 
 // guarded returns the version with the original as the way for all other inputs. It returns nil if
 // the contract is no condition on the inputs alone, or cannot be written.
-func (m *mender) guarded(c beagle.Candidate, near *verify.Near) (*beagle.Candidate, error) {
+func (m *mender) guarded(c beagle.Candidate, near *verify.NearContract) (*beagle.Candidate, error) {
 	own := m.unit.Target.Contract.Ignore
 	if len(near.Conjuncts) == 0 || len(near.Contract.Ignore) > len(own) {
 		return nil, nil
@@ -147,10 +147,10 @@ func (m *mender) judgeGuarded(ctx context.Context, c beagle.Candidate, tried int
 
 // nearGain measures a near miss, quickly, on the recorded inputs that keep to
 // its contract.
-func (m *mender) nearGain(ctx context.Context, near *verify.Near) error {
+func (m *mender) nearGain(ctx context.Context, near *verify.NearContract) error {
 	within := *m.inputs.corpus()
 	var err error
-	if within.Train, err = corpus.Within(ctx, near.Bin, m.lab.box, m.inputs.corpus().Train); err != nil ||
+	if within.Train, err = corpus.FilterByContract(ctx, near.Bin, m.lab.box, m.inputs.corpus().Train); err != nil ||
 		len(within.Train) == 0 {
 		return err
 	}

@@ -20,7 +20,7 @@ func TestAFailedSearchForAContractIsNotKept(t *testing.T) {
 	var fault error = errors.New("no space left on device")
 	x.judge.mender.nearest = func(
 		context.Context, *verify.Env, beagle.Candidate, *beagle.Corpus, *beagle.Verdict, verify.NearBudget,
-	) (*verify.Near, error) {
+	) (*verify.NearContract, error) {
 		looked++
 		return nil, fault
 	}

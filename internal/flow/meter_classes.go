@@ -75,7 +75,7 @@ func (m *meter) byClass(ctx context.Context, cs []beagle.Candidate, ms []beagle.
 			r := beagle.InputClassRatio{Name: class.Name, Share: class.Share, Ratio: acrossLayouts(found[k], v)}
 			ms[i].InputClasses = append(ms[i].InputClasses, r)
 		}
-		if why := paid(ms[i].InputClasses); why != "" {
+		if why := payingClass(ms[i].InputClasses); why != "" {
 			ms[i].Faster, ms[i].Why = false, why
 		}
 	}
@@ -124,8 +124,9 @@ func acrossLayouts(byVersion [][]beagle.Ratio, v int) beagle.Ratio {
 	return out
 }
 
-// paid names the class that pays for the gain of the others; it is empty if no class pays too much.
-func paid(classes []beagle.InputClassRatio) string {
+// payingClass names the class that pays for the gain of the others; it is empty if no class pays
+// too much.
+func payingClass(classes []beagle.InputClassRatio) string {
 	for _, c := range classes {
 		switch {
 		case c.Ratio.Point == 0:

@@ -24,7 +24,7 @@ func TestPaid(t *testing.T) {
 		{"a rare class, ruined", beagle.InputClassRatio{Name: "s: non-ASCII", Share: 0.03, Ratio: r(0.1, 0.12, 0.2)}, true, true},
 		{"killed", beagle.InputClassRatio{Name: "s: empty", Share: 0.03}, true, true},
 	} {
-		why := paid([]beagle.InputClassRatio{c.class})
+		why := payingClass([]beagle.InputClassRatio{c.class})
 		if (why != "") != c.refused || c.refused && !strings.Contains(why, c.class.Name) {
 			t.Errorf("%s: %q", c.name, why)
 		}

@@ -50,7 +50,7 @@ func (p *pedigree) path(c beagle.Candidate) ([]beagle.Candidate, error) {
 	at := p.works.root
 	for i := range c.Steps {
 		next, err := p.retrace(at, c.Steps[:i+1])
-		if refused(err) != "" {
+		if refusalReason(err) != "" {
 			break
 		}
 		if err != nil {
@@ -133,7 +133,7 @@ func (p *pedigree) behaving(ctx context.Context, cs []beagle.Candidate) (good []
 	}
 	defer t.Remove()
 	for i, c := range cs {
-		if t.refused(i+1) != nil {
+		if t.refusal(i+1) != nil {
 			continue
 		}
 		v, err := p.verifier.quick(ctx, t, i+1, c)
@@ -151,7 +151,7 @@ func (p *pedigree) behaving(ctx context.Context, cs []beagle.Candidate) (good []
 func (p *pedigree) explain(step beagle.Step) string {
 	if step.Mutator == evolve.ByAuthor {
 		by := "Written by the model " + step.Site
-		if step.Site == handedIn {
+		if step.Site == siteHandedIn {
 			by = "Handed in while the search went on"
 		}
 		c, err := p.works.candidate(step.Param)

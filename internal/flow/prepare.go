@@ -122,7 +122,7 @@ func (a *Activities) begin(ctx context.Context, run string, spec Spec) (*session
 	if err != nil {
 		return nil, err
 	}
-	for _, wall := range x.lab.box.Missing() {
+	for _, wall := range x.lab.box.MissingWalls() {
 		a.Watch.Warn(wall)
 	}
 	if a.sessions == nil {

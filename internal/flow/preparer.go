@@ -43,7 +43,7 @@ func (pr *preparer) observe(ctx context.Context) error {
 		err = pr.lab.evidence.observe(ctx, pr)
 	}
 	if err != nil {
-		err = pr.instead(ctx, err)
+		err = pr.tryOtherEvidence(ctx, err)
 	}
 	pr.ready.Seconds = time.Since(pr.began).Seconds()
 	return err

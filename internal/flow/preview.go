@@ -21,8 +21,8 @@ type preview struct {
 // to the same text a run keeps its own first.
 const previewed = "-preview"
 
-// aside files what follows under a name of its own, until back is called.
-func (w *works) aside(suffix string) (back func()) {
+// fileAside files what follows under a name of its own, until back is called.
+func (w *works) fileAside(suffix string) (back func()) {
 	run := w.run
 	w.run += suffix
 	return func() {
@@ -37,7 +37,7 @@ func (pr *preparer) preview(ctx context.Context) error {
 	// The look-up pauses. The candidates of a preview have a name of their own in the store.
 	pr.pause.Lock()
 	defer pr.pause.Unlock()
-	defer pr.works.aside(previewed)()
+	defer pr.works.fileAside(previewed)()
 	// Make the first generation, and evaluate it as a batch.
 	start := time.Now()
 	c := NewCourse(pr.spec, pr.ready)
@@ -98,8 +98,8 @@ func previewText(out *EvaluatedBatch) string {
 	return text + "; its pieces are still looked up in the library"
 }
 
-// seen returns the preview's evaluations of a batch, once; nil for any other batch.
-func (s *screener) seen(batch, mine []string) (*EvaluatedBatch, error) {
+// takePreview returns the preview's evaluations of a batch, once; nil for any other batch.
+func (s *screener) takePreview(batch, mine []string) (*EvaluatedBatch, error) {
 	out := s.preview.batch
 	if s.preview.batch = nil; out == nil || len(batch) != len(mine) || len(mine) != len(out.Candidates) {
 		return nil, nil

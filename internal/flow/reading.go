@@ -20,9 +20,9 @@ const (
 	perBadName = 2
 )
 
-// reading returns the effort to read a version. The version with the least effort wins among those
-// about as fast.
-func reading(src string) int {
+// readingEffort returns the effort to read a version. The version with the least effort wins among
+// those about as fast.
+func readingEffort(src string) int {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, "", src, parser.SkipObjectResolution)
 	if err != nil {
@@ -31,12 +31,12 @@ func reading(src string) int {
 	return effort(fset, f, src)
 }
 
-// readingOf is reading for a version of a unit, which the unit has often read already.
-func readingOf(u *source.Unit, src string) int {
+// readingEffortOf is readingEffort for a version of a unit, which the unit has often read already.
+func readingEffortOf(u *source.Unit, src string) int {
 	if f, problem := u.Reader.Parse(src); problem == nil {
 		return effort(f.Fset, f.AST, src)
 	}
-	return reading(src)
+	return readingEffort(src)
 }
 
 // effort returns the lines of a file without comments, and a weight for each helper, table, number

@@ -11,7 +11,7 @@ const plainLoop = "package p\n\n// Sum adds.\nfunc Sum(s string) int {\n\tn := 0
 
 // TestReading checks what makes a version harder to read than another, and what does not.
 func TestReading(t *testing.T) {
-	plain := reading(plainLoop)
+	plain := readingEffort(plainLoop)
 	for name, c := range map[string]struct {
 		text   string
 		harder bool
@@ -20,18 +20,18 @@ func TestReading(t *testing.T) {
 		"a helper":  {plainLoop + "func add(a, b int) int { return a + b }\n", true},
 		"a table":   {plainLoop + "var weights = [4]int{1, 2, 3, 4}\n", true},
 	} {
-		if got := reading(c.text); got > plain != c.harder {
+		if got := readingEffort(c.text); got > plain != c.harder {
 			t.Errorf("%s: %d, the plain one has %d", name, got, plain)
 		}
 	}
-	helper := func(name string) int { return reading(plainLoop + "func " + name + "(a int) int { return a }\n") }
+	helper := func(name string) int { return readingEffort(plainLoop + "func " + name + "(a int) int { return a }\n") }
 	if helper("add1") <= helper("increment") || helper("f") <= helper("increment") ||
 		helper("load64") != helper("loadWord") {
 		t.Errorf("names: add1 %d, f %d, increment %d, load64 %d, loadWord %d", helper("add1"), helper("f"),
 			helper("increment"), helper("load64"), helper("loadWord"))
 	}
-	if a, b := reading(plainLoop),
-		reading("package p\n\nfunc Sum(s string) int { return 0x0101010101010101 }\n"); b < 2 || a == b {
+	if a, b := readingEffort(plainLoop),
+		readingEffort("package p\n\nfunc Sum(s string) int { return 0x0101010101010101 }\n"); b < 2 || a == b {
 		t.Errorf("%d and %d", a, b)
 	}
 }

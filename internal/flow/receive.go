@@ -65,24 +65,24 @@ func Guests(s *store.Store, run string, search *evolve.Search) ([]store.Submissi
 // maxGuests bounds the versions from outside in one generation.
 const maxGuests = 4
 
-// handedIn is the site of the step that stands for a version from outside.
-const handedIn = "handed in"
+// siteHandedIn is the site of the step that stands for a version from outside.
+const siteHandedIn = "handed in"
 
 // Receive makes the candidate of a submission. It refuses a text that cannot be a candidate at
 // once, with the verdict that judging it would give.
 func (a *Activities) Receive(
 	ctx context.Context, run string, p evolve.Proposal, v store.Submission,
-) (*Proposed, *beagle.Verdict, error) {
+) (*ProposalOutcome, *beagle.Verdict, error) {
 	x, err := a.prepared(ctx, run)
 	if err != nil {
 		return nil, nil, err
 	}
-	out := &Proposed{Proposal: p.ID}
+	out := &ProposalOutcome{Proposal: p.ID}
 	// Admit the text, or refuse it with its verdict.
 	arrived := x.door.admit(v.Source, partial)
 	refused := arrived.refusal()
 	if refused == nil && arrived.ID == x.works.root.ID {
-		refused = &beagle.Verdict{Status: beagle.Duplicate, Stage: proposed, Reason: "it is the original"}
+		refused = &beagle.Verdict{Status: beagle.Duplicate, Stage: stageProposed, Reason: "it is the original"}
 	}
 	if refused != nil {
 		out.Refused = fmt.Sprintf("%s: %s", refused.Stage, refused.Reason)
@@ -92,7 +92,7 @@ func (a *Activities) Receive(
 	// Keep the candidate. Its only step names its author.
 	c := arrived.Candidate
 	c.Note = v.Note
-	c.Steps = []beagle.Step{{Mutator: evolve.ByAuthor, Site: handedIn, Param: c.ID, Class: beagle.E4}}
+	c.Steps = []beagle.Step{{Mutator: evolve.ByAuthor, Site: siteHandedIn, Param: c.ID, Class: beagle.E4}}
 	if err := x.works.putCandidates(c); err != nil {
 		return nil, nil, err
 	}
@@ -102,5 +102,5 @@ func (a *Activities) Receive(
 	return out, nil, err
 }
 
-// proposed is the stage at which a search drops a known candidate.
-const proposed = "propose"
+// stageProposed is the stage at which a search drops a known candidate.
+const stageProposed = "propose"

@@ -22,7 +22,7 @@ type reporter struct {
 }
 
 // Report assembles the result of a run.
-func (a *Activities) Report(ctx context.Context, run string, j *Judged, log *Log) (*beagle.Result, error) {
+func (a *Activities) Report(ctx context.Context, run string, j *Conclusion, log *Log) (*beagle.Result, error) {
 	x, err := a.prepared(ctx, run)
 	if err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func (a *Activities) Report(ctx context.Context, run string, j *Judged, log *Log
 }
 
 // result returns the result of a run, without the parts that only its driver knows.
-func (rp *reporter) result(ctx context.Context, j *Judged, log *Log) (_ *beagle.Result, err error) {
+func (rp *reporter) result(ctx context.Context, j *Conclusion, log *Log) (_ *beagle.Result, err error) {
 	// Begin with the result of a search without a winner.
 	log = log.with(j.Made)
 	r := &beagle.Result{
@@ -42,7 +42,7 @@ func (rp *reporter) result(ctx context.Context, j *Judged, log *Log) (_ *beagle.
 		},
 		BaselineStatic: rp.ready.Root.Static,
 		Statuses:       log.Statuses(), Corpus: rp.inputs.summary(rp.ready.Corpus), Findings: rp.ready.Findings,
-		Warnings: rp.lab.box.Missing(),
+		Warnings: rp.lab.box.MissingWalls(),
 		Profile:  rp.hotLines(), Lineage: j.Lineage, Attempts: log.Attempts, Split: log.split(j.Seconds),
 		InPlace: rp.ready.InPlace, Machine: rp.works.machine, Replay: rp.spec.Command(),
 		Rejected: j.Rejected, NearMiss: j.NearMiss, Judge: rp.rates(), Advice: rp.rewriter.advice(rp.works.root),
@@ -57,7 +57,7 @@ func (rp *reporter) result(ctx context.Context, j *Judged, log *Log) (_ *beagle.
 		r.Score = &s
 	}
 	r.MeasuredIn, r.VerifiedIn = j.Measured, j.Verified
-	if r.Models, err = rp.authors.paid(); err != nil {
+	if r.Models, err = rp.authors.modelSummary(); err != nil {
 		return nil, err
 	}
 	// Add the measurement and the winner.
@@ -74,7 +74,7 @@ func (rp *reporter) result(ctx context.Context, j *Judged, log *Log) (_ *beagle.
 }
 
 // improved fills in the parts of a result that only a winner has.
-func (rp *reporter) improved(ctx context.Context, r *beagle.Result, j *Judged) error {
+func (rp *reporter) improved(ctx context.Context, r *beagle.Result, j *Conclusion) error {
 	m := j.Measurement
 	r.Outcome = beagle.Improved
 	if j.Again.Low > 0 && m.Score == nil {

@@ -38,7 +38,7 @@ func (rp *reporter) tests(ctx context.Context) ([]beagle.PatchFile, error) {
 		return nil, nil
 	}
 	// Write down calls for the test, and fewer for the benchmark.
-	tested, err := spelled(ctx, rp.lab, telling(rp.inputs.corpus()))
+	tested, err := spelled(ctx, rp.lab, tellingCalls(rp.inputs.corpus()))
 	if err != nil {
 		return nil, err
 	}
@@ -70,9 +70,9 @@ func (rp *reporter) tests(ctx context.Context) ([]beagle.PatchFile, error) {
 	return []beagle.PatchFile{file}, nil
 }
 
-// telling picks the calls of a regression test: counterexamples of the run
+// tellingCalls picks the calls of a regression test: counterexamples of the run
 // first, then the shortest and a spread of the rest.
-func telling(c *beagle.Corpus) []beagle.Record {
+func tellingCalls(c *beagle.Corpus) []beagle.Record {
 	var out []beagle.Record
 	for _, r := range slices.Concat(c.Train, c.Generated) {
 		if r.Source == counterexample && len(out) < testCalls/2 {

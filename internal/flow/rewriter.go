@@ -38,15 +38,15 @@ func (rw *rewriter) weigh(p *Prepared) {
 }
 
 // proposeAll makes the candidates of proposals, with the versions on the way.
-func (rw *rewriter) proposeAll(proposals []evolve.Proposal) ([]Proposed, [][]beagle.Candidate, error) {
-	out := make([]Proposed, len(proposals))
+func (rw *rewriter) proposeAll(proposals []evolve.Proposal) ([]ProposalOutcome, [][]beagle.Candidate, error) {
+	out := make([]ProposalOutcome, len(proposals))
 	chains := make([][]beagle.Candidate, len(proposals))
 	longest := longestFirst(proposals)
 	err := parallel.Do(len(proposals), func(k int) error {
 		i := longest[k]
-		out[i] = Proposed{Proposal: proposals[i].ID}
+		out[i] = ProposalOutcome{Proposal: proposals[i].ID}
 		chain, err := rw.propose(proposals[i])
-		if r := refused(err); r != "" {
+		if r := refusalReason(err); r != "" {
 			out[i].Refused, err = r, nil
 		}
 		chains[i] = chain
@@ -90,7 +90,7 @@ func (rw *rewriter) propose(p evolve.Proposal) (chain []beagle.Candidate, err er
 			continue
 		}
 		next, err := rw.work.wish(c, wish, rng)
-		if refused(err) != "" {
+		if refusalReason(err) != "" {
 			continue
 		}
 		if err != nil {
@@ -106,7 +106,7 @@ func (rw *rewriter) propose(p evolve.Proposal) (chain []beagle.Candidate, err er
 
 // putChains stores the candidates of proposals, in the proposals' order. Which way to a text counts
 // as the first must not depend on the processors' speed.
-func (rw *rewriter) putChains(out []Proposed, chains [][]beagle.Candidate) error {
+func (rw *rewriter) putChains(out []ProposalOutcome, chains [][]beagle.Candidate) error {
 	if err := rw.works.putCandidates(slices.Concat(chains...)...); err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (rw *rewriter) putChains(out []Proposed, chains [][]beagle.Candidate) error
 			return err
 		}
 		out[i].Candidate, out[i].Steps, out[i].Private = c.ID, c.Steps, rw.inputs.private(c)
-		out[i].Reading = readingOf(rw.unit, c.Source)
+		out[i].Reading = readingEffortOf(rw.unit, c.Source)
 		return nil
 	})
 }

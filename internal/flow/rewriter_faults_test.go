@@ -129,7 +129,7 @@ func checkFaulty(t *testing.T, u *source.Unit, function string, fail func(string
 	var warnings []string
 	warn := func(text string) { warnings = append(warnings, text) }
 	acts, x := plantedSession(t, u, s, warn, fail)
-	way := func(acts *Activities, x *session) (way []Proposed) {
+	way := func(acts *Activities, x *session) (way []ProposalOutcome) {
 		moves, _ := x.rewriter.moves(x.works.root)
 		if err := x.rewriter.keepLaterFaults(); err != nil {
 			t.Fatal(err)

@@ -24,7 +24,7 @@ type screener struct {
 
 // evaluate takes the candidates mine of a batch up the ladder: see [Activities.EvaluateShare].
 func (s *screener) evaluate(ctx context.Context, batch, mine []string) (*EvaluatedBatch, error) {
-	switch out, err := s.seen(batch, mine); {
+	switch out, err := s.takePreview(batch, mine); {
 	case err != nil:
 		return nil, err
 	case out != nil:
@@ -217,7 +217,7 @@ func (b *batchState) build(ctx context.Context) error {
 	}
 	b.program = t
 	b.filter(func(e entrant, v *beagle.Verdict) {
-		if r := t.refused(e.variant); r != nil {
+		if r := t.refusal(e.variant); r != nil {
 			v.Status, v.Stage, v.Reason = r.Status, r.Stage, r.Reason
 			return
 		}

@@ -85,14 +85,14 @@ func open(ctx context.Context, run string, spec Spec, s *store.Store, watch Watc
 			return nil, err
 		}
 	}
-	mutators, err := chosen(spec.Rules)
+	mutators, err := chosenMutators(spec.Rules)
 	if err = cmp.Or(err, unboxed); err != nil {
 		return nil, err
 	}
 	// Join the parts. A run that began before keeps its kind of evidence.
 	x := newSession(run, spec, s, watch, u, l, mutators)
 	x.preparer.choose(&began)
-	x.works.machine, x.works.making = ThisMachine(u.Target.PkgDir), making(mutators)
+	x.works.machine, x.works.making = ThisMachine(u.Target.PkgDir), rulesIdentity(mutators)
 	if q := u.Requirement; q != nil { // without it some verdicts would be others
 		x.ready.Requires = q.Version
 		x.works.making += q.Module + "@" + q.Version

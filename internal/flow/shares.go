@@ -54,7 +54,7 @@ func (w *workbench) knownShares() shares {
 	}
 	out.in, out.total = map[string]map[string]float64{}, map[string]float64{}
 	out.add(own, w.profile.Lines)
-	lines := moved(own, w.profile.Lines, f)
+	lines := moveShares(own, w.profile.Lines, f)
 	w.copied(f, copies, lines)
 	out.add(f, lines) // its calls of copies have other names
 	return out
@@ -90,9 +90,9 @@ func (s *shares) add(f *source.File, lines map[int]float64) {
 	}
 }
 
-// moved returns the shares of a file's lines for the same functions in another file, perhaps at
-// other lines, with renamed calls.
-func moved(from *source.File, lines map[int]float64, to *source.File) map[int]float64 {
+// moveShares returns the shares of a file's lines for the same functions in another file, perhaps
+// at other lines, with renamed calls.
+func moveShares(from *source.File, lines map[int]float64, to *source.File) map[int]float64 {
 	first := map[string]int{}
 	for _, d := range from.AST.Decls {
 		if fn, ok := d.(*ast.FuncDecl); ok {
@@ -166,14 +166,14 @@ type lineShares struct {
 // else carried over from the version that it goes back to.
 func (w *workbench) sharesOf(c beagle.Candidate, f *source.File, copies []string) *lineShares {
 	v := &lineShares{file: f, idle: map[string]bool{}}
-	base, in := w.measured(c)
+	base, in := w.modelMeasurements(c)
 	switch {
 	case in == nil:
 		own, problem := w.unit.Reader.Parse(c.Source)
 		if problem != nil {
 			own = f
 		}
-		v.lines = moved(own, carried(w.known, own.Src, owners(own)), f)
+		v.lines = moveShares(own, carryShares(w.known, own.Src, owners(own)), f)
 		w.copied(f, copies, v.lines)
 		v.shows = showsIdle(w.profile)
 		for name, share := range w.known.total {
@@ -183,7 +183,7 @@ func (w *workbench) sharesOf(c beagle.Candidate, f *source.File, copies []string
 	case base == c.ID && f.Src == c.Source:
 		v.lines = maps.Clone(in.Lines) // the measurement is shared, and copies of callees get shares here
 	default:
-		v.lines = carried(shares{texts: in.Texts}, f.Src, nil)
+		v.lines = carryShares(shares{texts: in.Texts}, f.Src, nil)
 	}
 	v.exact = true
 	shareOut(f, copies, v.lines)
@@ -241,10 +241,10 @@ func (v *lineShares) untaken(fn *ast.FuncDecl, n ast.Node) bool {
 	return found
 }
 
-// carried carries a profile over to another version: lines that stay keep their share, and a
+// carryShares carries a profile over to another version: lines that stay keep their share, and a
 // function's new lines share the cost of its vanished ones. owner is the function of each line; nil
 // is one for all.
-func carried(known shares, src string, owner map[int]string) map[int]float64 {
+func carryShares(known shares, src string, owner map[int]string) map[int]float64 {
 	lines := strings.Split(src, "\n")
 	out := make(map[int]float64, len(lines))
 	kept, fresh := map[string]float64{}, map[string][]int{}

@@ -28,7 +28,7 @@ func (jd *judge) sifted(ctx context.Context, f Field) (choice, error) {
 	if err != nil {
 		return choice{}, err
 	}
-	return once(jd.works, "sifted", jd.works.root.ID, in, func() (choice, error) {
+	return keepStage(jd.works, "sifted", jd.works.root.ID, in, func() (choice, error) {
 		order, err := jd.rank(ctx, f.Leads)
 		if err != nil || len(order) == 0 {
 			return choice{}, err
@@ -206,7 +206,7 @@ func (jd *judge) makeVersion(ctx context.Context, steps []beagle.Step) (*evolve.
 	c := jd.works.root
 	for i := range steps {
 		var err error
-		if c, err = jd.pedigree.retrace(c, steps[:i+1]); refused(err) != "" {
+		if c, err = jd.pedigree.retrace(c, steps[:i+1]); refusalReason(err) != "" {
 			return nil, nil, nil // the step needs one that is left out
 		}
 		if err != nil {

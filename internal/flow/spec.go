@@ -16,9 +16,9 @@
 //
 // 2. Made:
 //
-//   - [Proposed] is the outcome: it names the candidate in the store, or says why there is none.
-//   - [Asked] is a Proposed by a model. It adds the model and the cost, which is due without a
-//     candidate, too.
+//   - [ProposalOutcome] names the candidate in the store, or says why there is none.
+//   - [Asked] is the outcome of a proposal to a model. It adds the model and the cost, which is due
+//     without a candidate, too.
 //
 // 3. Drafted:
 //
@@ -51,7 +51,7 @@
 //   - [evolve.Finalist] is a form that the judge measures in full, from a Lead or from the search.
 //     It is an ID, and the shortest way there.
 //   - measuredFinalist is a Finalist's candidate with its full measurement.
-//   - [Judged] is the winner with all its evidence, or the original when nothing won.
+//   - [Conclusion] is the winner with all its evidence, or the original when nothing won.
 package flow
 
 import (
@@ -203,7 +203,7 @@ func (s *Spec) Anchor() error {
 		return err
 	}
 	var files []string
-	for _, g := range s.given() {
+	for _, g := range s.givenCorpora() {
 		path, err := filepath.Abs(g.path)
 		if err != nil {
 			return err
@@ -223,8 +223,8 @@ type givenCorpus struct {
 	path     string
 }
 
-// given returns the files of --corpus.
-func (s *Spec) given() (out []givenCorpus) {
+// givenCorpora returns the files of --corpus.
+func (s *Spec) givenCorpora() (out []givenCorpus) {
 	if s.CorpusFile == "" {
 		return nil
 	}

@@ -75,7 +75,7 @@ func newWorkbench(
 
 // workpiece puts a version on the workbench.
 func (w *workbench) workpiece(c beagle.Candidate) (*workpiece, *source.Problem) {
-	if v := w.have(c.Source); v != nil {
+	if v := w.find(c.Source); v != nil {
 		return v, nil
 	}
 	p, problem := w.pass(c)
@@ -89,8 +89,8 @@ func (w *workbench) workpiece(c beagle.Candidate) (*workpiece, *source.Problem) 
 	return v, nil
 }
 
-// have returns the workpiece of a source that is on the workbench, or nil.
-func (w *workbench) have(src string) *workpiece {
+// find returns the workpiece of a source that is on the workbench, or nil.
+func (w *workbench) find(src string) *workpiece {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	v := w.pieces[src]
@@ -162,9 +162,9 @@ func (w *workbench) passOfOther(name string) *mutate.Pass {
 	return p
 }
 
-// measured returns the measurements of the model's version that a candidate goes back to, or is
-// itself; nil if there are none.
-func (w *workbench) measured(c beagle.Candidate) (base string, in *bench.Insight) {
+// modelMeasurements returns the measurements of the model's version that a candidate goes back to,
+// or is itself; nil if there are none.
+func (w *workbench) modelMeasurements(c beagle.Candidate) (base string, in *bench.Insight) {
 	for _, st := range slices.Backward(c.Steps) {
 		if st.Mutator == evolve.ByAuthor {
 			if in = w.insight(st.Param); in != nil && in.Samples >= bench.EnoughSamples {
@@ -197,8 +197,8 @@ type refusal string
 
 func (r refusal) Error() string { return string(r) }
 
-// refused returns the reason if an error is a refusal, else "".
-func refused(err error) string {
+// refusalReason returns the reason if an error is a refusal, else "".
+func refusalReason(err error) string {
 	var r refusal
 	if errors.As(err, &r) {
 		return string(r)

@@ -138,7 +138,7 @@ func Choose(series []float64, season, horizon int, models ...Model) (Result, err
 		}
 		out.Shown, out.Model = true, b.model.Name()
 		out.Why = "it beats the seasonal naive model on this series' own past"
-		out.Values = b.errors.around(values)
+		out.Values = b.errors.addIntervals(values)
 		break
 	}
 	out.Why = strings.Join(append([]string{out.Why}, failed...), "; ")
@@ -174,9 +174,9 @@ func (t backTestErrors) score(m Model, base backTestErrors) Score {
 	return Score{m.Name(), t.mae(), 1}
 }
 
-// around adds the 5 % and 95 % quantiles of the errors at about the same
+// addIntervals adds the 5 % and 95 % quantiles of the errors at about the same
 // distance to the values.
-func (t backTestErrors) around(values []float64) []Value {
+func (t backTestErrors) addIntervals(values []float64) []Value {
 	out := make([]Value, len(values))
 	for h, v := range values {
 		var misses []float64

@@ -23,7 +23,7 @@ func (seasonalNaive) Name() string { return "seasonal-naive" }
 
 // Forecast implements [Model].
 func (m seasonalNaive) Forecast(series []float64, horizon int) ([]float64, error) {
-	if err := enough(series, max(1, m.Season)); err != nil {
+	if err := checkLength(series, max(1, m.Season)); err != nil {
 		return nil, err
 	}
 	out := make([]float64, horizon)
@@ -51,7 +51,7 @@ func (HoltWinters) Name() string { return "damped-holt-winters" }
 
 // Forecast implements [Model].
 func (m HoltWinters) Forecast(series []float64, horizon int) ([]float64, error) {
-	if err := enough(series, 2*max(2, m.Season)); err != nil {
+	if err := checkLength(series, 2*max(2, m.Season)); err != nil {
 		return nil, err
 	}
 	if m.Alpha == 0 {
@@ -157,7 +157,7 @@ func (e *ShortError) Error() string {
 	return fmt.Sprintf("%d values are too few: this model needs %d", e.Values, e.Needs)
 }
 
-func enough(series []float64, least int) error {
+func checkLength(series []float64, least int) error {
 	if len(series) < least {
 		return &ShortError{len(series), least}
 	}

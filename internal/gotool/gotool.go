@@ -22,14 +22,14 @@ import (
 type Toolchain struct {
 	GOROOT, GOCACHE, GOMODCACHE, GOWORK, GOFLAGS, CGO_ENABLED, GOEXPERIMENT string
 
-	tags   []string
-	dir    string
-	beside []string // directories that builds of candidates alone read
+	tags          []string
+	dir           string
+	candidateDirs []string // directories that builds of candidates alone read
 }
 
 // Find asks the go command of the target's module where things are.
 func Find(ctx context.Context, u *source.Unit) (*Toolchain, error) {
-	t := &Toolchain{tags: u.Target.Tags, dir: u.Target.PkgDir, beside: u.Beside()}
+	t := &Toolchain{tags: u.Target.Tags, dir: u.Target.PkgDir, candidateDirs: u.RequirementDirs()}
 	err := harness.GoEnv(ctx, t.dir, t)
 	t.GOFLAGS = u.Requirement.GOFLAGS(t.GOFLAGS)
 	return t, err
@@ -72,8 +72,8 @@ const testFields = "-json=ImportPath,Dir,Name,Imports,TestImports,XTestImports,T
 // Tests counts the test files of a package.
 func (p *Listed) Tests() int { return len(p.TestGoFiles) + len(p.XTestGoFiles) }
 
-// Own returns the target's package, and what its tests are linked with.
-func (t *Toolchain) Own(ctx context.Context, of *beagle.Target) (own *Listed, deps []*Listed, err error) {
+// TargetPackage returns the target's package, and what its tests are linked with.
+func (t *Toolchain) TargetPackage(ctx context.Context, of *beagle.Target) (own *Listed, deps []*Listed, err error) {
 	if deps, err = t.list(ctx, of.PkgDir, "-deps", "-test", testFields, "."); err != nil {
 		return nil, nil, err
 	}
@@ -141,7 +141,7 @@ func (t *Toolchain) Deps(ctx context.Context, of *beagle.Target, tests []*Listed
 // Readable returns the directories that the Toolchain and tests with these dependencies may read.
 func (t *Toolchain) Readable(of *beagle.Target, deps []*Listed) []string {
 	dirs := []string{t.GOROOT, t.GOCACHE, t.GOMODCACHE, of.Dir, of.PkgDir}
-	dirs = append(dirs, t.beside...)
+	dirs = append(dirs, t.candidateDirs...)
 	if t.GOWORK != "" && t.GOWORK != "off" {
 		dirs = append(dirs, filepath.Dir(t.GOWORK))
 	}

@@ -193,7 +193,7 @@ func (t *batch) settle(ctx context.Context, compile compiler) error {
 			return fmt.Errorf("%w:\n%s", ErrOriginal, refusal)
 		}
 		if len(blamed) == 0 {
-			return t.oneByOne(ctx, compile, refusal)
+			return t.tryEachAlone(ctx, compile, refusal)
 		}
 		for i, why := range blamed {
 			t.failed[i] = why
@@ -201,9 +201,9 @@ func (t *batch) settle(ctx context.Context, compile compiler) error {
 	}
 }
 
-// oneByOne tries every version on its own: something went wrong that names no
+// tryEachAlone tries every version on its own: something went wrong that names no
 // place, such as an internal error of the compiler.
-func (t *batch) oneByOne(ctx context.Context, compile compiler, all string) error {
+func (t *batch) tryEachAlone(ctx context.Context, compile compiler, all string) error {
 	if refusal, err := compile([]int{0}); err != nil {
 		return err
 	} else if refusal != "" {

@@ -47,7 +47,7 @@ func (b *Builder) Build(ctx context.Context, vs []Variant, o Link) (*Binary, err
 }
 
 // BuildWith is Build for a program that can evaluate more predicates than the
-// target's contract: see [rt.Terms]. Theirs are the places from [Builder.Own] on.
+// target's contract: see [rt.Terms]. Theirs are the places from [Builder.OwnPredicates] on.
 func (b *Builder) BuildWith(ctx context.Context, vs []Variant, more []*source.Predicate, o Link) (*Binary, error) {
 	start := time.Now()
 	t, err := b.newBatch(vs)

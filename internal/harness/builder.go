@@ -69,8 +69,8 @@ type Builder struct {
 	machine  string // GOARCH; "" for the toolchain's own
 	emulator string // of the machine
 
-	elseMu    sync.Mutex
-	elsewhere map[string]elsewhere // by GOARCH
+	elseMu        sync.Mutex
+	otherMachines map[string]otherMachine // by GOARCH
 
 	mu     sync.Mutex
 	worlds map[string]*world // by PGO profile, "off" for none
@@ -320,7 +320,7 @@ func (b *Builder) sandboxed(ctx context.Context, c sandbox.Command) (sandbox.Res
 // on disk.
 func (b *Builder) readable(pkgs map[string]*listed) []string {
 	dirs := []string{b.tools.GOROOT, b.tools.GOCACHE, b.tools.GOMODCACHE, b.target.Dir, b.target.PkgDir}
-	dirs = append(dirs, b.u.Beside()...)
+	dirs = append(dirs, b.u.RequirementDirs()...)
 	if b.tools.GOWORK != "" && b.tools.GOWORK != "off" {
 		dirs = append(dirs, filepath.Dir(b.tools.GOWORK))
 	}

@@ -47,28 +47,28 @@ func (m Machine) Emulator(native bool) (string, error) {
 	return filepath.Abs(path)
 }
 
-// elsewhere returns a builder for another machine, or why there is none.
-type elsewhere struct {
+// otherMachine returns a builder for another machine, or why there is none.
+type otherMachine struct {
 	b   *Builder
 	err error
 }
 
-// On returns the builder for another machine with the same target. It is made once. Errors that are
-// ErrElsewhere or ErrNoMachine say why there is none; others are the machinery's.
-func (b *Builder) On(ctx context.Context, m Machine) (*Builder, error) {
+// ForMachine returns the builder for another machine with the same target. It is made once. Errors
+// that are ErrElsewhere or ErrNoMachine say why there is none; others are the machinery's.
+func (b *Builder) ForMachine(ctx context.Context, m Machine) (*Builder, error) {
 	b.elseMu.Lock()
 	defer b.elseMu.Unlock()
-	if e, ok := b.elsewhere[m.GOARCH]; ok {
+	if e, ok := b.otherMachines[m.GOARCH]; ok {
 		return e.b, e.err
 	}
 	other, err := b.makeOn(ctx, m)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	if b.elsewhere == nil {
-		b.elsewhere = map[string]elsewhere{}
+	if b.otherMachines == nil {
+		b.otherMachines = map[string]otherMachine{}
 	}
-	b.elsewhere[m.GOARCH] = elsewhere{other, err}
+	b.otherMachines[m.GOARCH] = otherMachine{other, err}
 	return other, err
 }
 

@@ -69,7 +69,7 @@ func TestMachines(t *testing.T) {
 	same := map[string]bool{"386": true, "s390x": false, "arm64": true} // bits of no int are shifted out of one
 	for _, m := range Machines {
 		t.Run(m.GOARCH, func(t *testing.T) {
-			other, err := b.On(t.Context(), m)
+			other, err := b.ForMachine(t.Context(), m)
 			if errors.Is(err, ErrNoMachine) {
 				t.Skip(err)
 			}

@@ -24,8 +24,8 @@ func (b *Builder) predicates() []*source.Predicate {
 	return []*source.Predicate{b.u.Conditions.Requires}
 }
 
-// Own returns how many predicates every program has for the target's own contract.
-func (b *Builder) Own() int { return len(b.predicates()) }
+// OwnPredicates returns how many predicates every program has for the target's own contract.
+func (b *Builder) OwnPredicates() int { return len(b.predicates()) }
 
 // Terms returns the target's contract as a request states it; nil for none.
 func (b *Builder) Terms() *rt.Terms {
@@ -75,8 +75,8 @@ func (s *frame) requires(t *beagle.Target, list []*source.Predicate) ([]byte, er
 	return b.Bytes(), nil
 }
 
-// Under returns the same program with another contract for requests that name none.
-func (bin *Binary) Under(t *rt.Terms) *Binary {
+// WithTerms returns the same program with another contract for requests that name none.
+func (bin *Binary) WithTerms(t *rt.Terms) *Binary {
 	other := *bin
 	other.terms = t
 	return &other

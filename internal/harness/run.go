@@ -186,11 +186,11 @@ func endOf(r *sandbox.Result, reply *rt.Reply) *Exit {
 	case r.Signal == "bad system call" || strings.Contains(stderr, "function not implemented"):
 		kind = Denied
 	}
-	return &Exit{Kind: kind, Detail: detail(r), Found: found(stderr), Starved: starved(r), Wall: r.Wall}
+	return &Exit{Kind: kind, Detail: detail(r), Found: writtenDifference(stderr), Starved: starved(r), Wall: r.Wall}
 }
 
-// found returns the difference that a program wrote down before it ended; "" for none.
-func found(stderr string) string {
+// writtenDifference returns the difference that a program wrote down before it ended; "" for none.
+func writtenDifference(stderr string) string {
 	_, rest, _ := strings.Cut(stderr, "\n"+rt.FoundPrefix)
 	line, _, _ := strings.Cut(rest, "\n")
 	return line

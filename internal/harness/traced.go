@@ -58,7 +58,7 @@ func (b *Builder) Traced(ctx context.Context, vs []Variant, more []*source.Predi
 			return nil, ctx.Err()
 		}
 		if err == nil && len(bin.Failed) == 0 {
-			return &Traced{Binary: bin, Sites: t.sites, Plain: plain(vs, trace)}, nil
+			return &Traced{Binary: bin, Sites: t.sites, Plain: untracedVersions(vs, trace)}, nil
 		}
 		if last = err; last == nil {
 			last = failure(bin)
@@ -125,8 +125,8 @@ func (t *batch) traceHelpers() error {
 	return nil
 }
 
-// plain names the versions that went in without counting calls.
-func plain(vs []Variant, trace []int) []string {
+// untracedVersions names the versions that went in without counting calls.
+func untracedVersions(vs []Variant, trace []int) []string {
 	names := []string{"original", "candidate"}
 	for _, i := range trace {
 		names[i] = ""

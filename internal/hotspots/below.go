@@ -15,18 +15,18 @@ type Subtree struct {
 	Share     float64            // of the whole: its cum
 	Samples   int64              // behind it
 	Effective float64            // of equal weight
-	Callees   map[string]float64 // where the time is spent: [Itself] or a function below
+	Callees   map[string]float64 // where the time is spent: [SelfCallee] or a function below
 	Lines     map[string]float64 // of the target's own text, callees included
 	Symbols   []string           // its names in the profiles
 }
 
-// Itself stands for the target's own instructions among callees.
-const Itself = "(itself)"
+// SelfCallee stands for the target's own instructions among callees.
+const SelfCallee = "(itself)"
 
 // Collector stands for the work for the garbage collector that an allocation has to do.
 const Collector = "(garbage collection)"
 
-// Below returns where the time below a function goes. name is in the form of [Table.Why].
+// Subtree returns where the time below a function goes. name is in the form of [Table.Why].
 //
 // The time counts for the innermost function that is not Go's runtime. Below the runtime the
 // outermost function counts, since its inner ways change with the state of the process: an
@@ -34,7 +34,7 @@ const Collector = "(garbage collection)"
 //
 // A profile whose functions begin at other lines than in the checkout is refused, as is one that
 // never saw the function: both are a [beagle.UsageError].
-func (t *Table) Below(name string) (*Subtree, error) {
+func (t *Table) Subtree(name string) (*Subtree, error) {
 	var at *cost
 	for _, c := range byCost(t.ranking.order) {
 		if c.is(name) && c.fn.class == own && (at == nil || c.fn.target == name) {
@@ -101,7 +101,7 @@ func spentIn(frames []frame, fn *function) string {
 		return frames[i-1].fn.key
 	}
 	if frames[0].fn == fn {
-		return Itself
+		return SelfCallee
 	}
 	return frames[0].fn.key
 }
@@ -113,8 +113,8 @@ func forCollector(name string) bool {
 		strings.HasPrefix(name, "runtime.deductAssist") || strings.HasPrefix(name, "runtime.bulkBarrier")
 }
 
-// Together returns the share of the whole in which a function calls another, or is called by it.
-func (t *Table) Together(a, b string) float64 {
+// SharedShare returns the share of the whole in which a function calls another, or is called by it.
+func (t *Table) SharedShare(a, b string) float64 {
 	var x, y *cost
 	for _, c := range t.ranking.order {
 		switch c.fn.target {
@@ -160,15 +160,15 @@ func (r *ranking) reach(c *cost, across bool) float64 {
 // The rest would be its own saving, once that other one has a copy.
 const insideShare = 0.75
 
-// Inside returns the entries of a target's package that spend most of their time below it; across
-// packages the functions of others, too, which are no methods. A search of the target reaches them.
-// [Table.Heads] makes heads count as entries.
-func (t *Table) Inside(target string, across bool) (inside []string) {
+// EntriesBelow returns the entries of a target's package that spend most of their time below it;
+// across packages the functions of others, too, which are no methods. A search of the target
+// reaches them. [Table.Heads] makes heads count as entries.
+func (t *Table) EntriesBelow(target string, across bool) (inside []string) {
 	for _, c := range byCost(t.ranking.order) {
 		reached := packageOf(c.fn.target) == packageOf(target) ||
 			across && !isMethod(c.fn.target)
 		if (c.entry || slices.Contains(t.heads, c.fn.target)) && c.fn.target != target && reached &&
-			t.Together(target, c.fn.target) >= insideShare*c.cum/t.ranking.m.total {
+			t.SharedShare(target, c.fn.target) >= insideShare*c.cum/t.ranking.m.total {
 			inside = append(inside, c.fn.target)
 		}
 	}

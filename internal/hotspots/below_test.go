@@ -30,13 +30,13 @@ func TestBelow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := table.Below("p.Walk")
+	s, err := table.Subtree("p.Walk")
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantCallees := map[string]float64{Itself: 30, "runtime.growslice": 5, Collector: 5, "strings.ToUpper": 7}
+	wantCallees := map[string]float64{SelfCallee: 30, "runtime.growslice": 5, Collector: 5, "strings.ToUpper": 7}
 	for name, n := range wantCallees {
-		if got := s.Callees[name] / s.Callees[Itself] * 30; math.Abs(got-n) > 1e-6 {
+		if got := s.Callees[name] / s.Callees[SelfCallee] * 30; math.Abs(got-n) > 1e-6 {
 			t.Errorf("%s: %g, want %g", name, got, n)
 		}
 	}
@@ -47,7 +47,7 @@ func TestBelow(t *testing.T) {
 		s.Target != svc+"/p.Walk" {
 		t.Errorf("%+v", s)
 	}
-	if _, err := table.Below("p.None"); err == nil || !strings.Contains(err.Error(), "in none of the profiles") {
+	if _, err := table.Subtree("p.None"); err == nil || !strings.Contains(err.Error(), "in none of the profiles") {
 		t.Errorf("a function that is not there: %v", err)
 	}
 	c.Files["p/p.go"].Decls[0].Start = 4
@@ -55,7 +55,7 @@ func TestBelow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := table.Below("p.Walk"); err == nil || !strings.Contains(err.Error(), "another build") {
+	if _, err := table.Subtree("p.Walk"); err == nil || !strings.Contains(err.Error(), "another build") {
 		t.Errorf("another build: %v", err)
 	}
 }
@@ -74,7 +74,7 @@ func TestHalvesAreAlike(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := table.Below("p.Walk")
+		s, err := table.Subtree("p.Walk")
 		if err != nil {
 			t.Fatal(err)
 		}

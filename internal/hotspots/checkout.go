@@ -73,11 +73,11 @@ func (c *Checkout) file(s symbol, name string, start int64) (*SourceFile, string
 // holds reports whether a file may hold a function's code: it declares the
 // function, or a declaration spans the line where the literal begins.
 func (f *SourceFile) holds(s symbol, start int64) bool {
-	return f.named(s.name) != nil || s.closure && (start == 0 || f.at(start) != nil)
+	return f.named(s.name) != nil || s.closure && (start == 0 || f.funcAt(start) != nil)
 }
 
-// at returns the declaration that holds a line.
-func (f *SourceFile) at(line int64) *SourceFunc {
+// funcAt returns the declaration that holds a line.
+func (f *SourceFile) funcAt(line int64) *SourceFunc {
 	for i := range f.Decls {
 		if d := &f.Decls[i]; int64(d.Start) <= line && line <= int64(d.End) {
 			return d

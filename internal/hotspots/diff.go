@@ -32,7 +32,7 @@ func (t *Table) Compare(old *Table) *beagle.HotspotDiff {
 	// Compare their shares.
 	var all []beagle.HotspotMove
 	for key := range entries {
-		a, b := before.of(key), now.of(key)
+		a, b := before.part(key), now.part(key)
 		m := beagle.HotspotMove{Target: key, Old: a.net, New: b.net, Change: b.net - a.net, OldCum: a.cum,
 			NewCum: b.cum}
 		m.Low, m.High = newcombe(a.net, before.n, b.net, now.n)
@@ -46,7 +46,7 @@ func (t *Table) Compare(old *Table) *beagle.HotspotDiff {
 			out.Unclear++
 			continue
 		}
-		m.Note = shifted(m, now.of(m.Target).caller, before, now)
+		m.Note = shifted(m, now.part(m.Target).caller, before, now)
 		out.Moves = append(out.Moves, m)
 	}
 	inorder.By(out.Moves, func(a, b beagle.HotspotMove) int {
@@ -66,7 +66,7 @@ type parts struct {
 	n  float64 // effective samples
 }
 
-func (p *parts) of(key string) part {
+func (p *parts) part(key string) part {
 	if x := p.by[key]; x != nil {
 		return *x
 	}
@@ -158,7 +158,7 @@ func shifted(m beagle.HotspotMove, caller string, before, now *parts) string {
 	if caller == "" {
 		return ""
 	}
-	a, b := before.of(caller).cum, now.of(caller).cum
+	a, b := before.part(caller).cum, now.part(caller).cum
 	if a == 0 || twoShares(a, before.n, b, now.n) < 0.05 || math.Abs(b-a) > math.Abs(m.Change)/2 {
 		return ""
 	}

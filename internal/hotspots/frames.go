@@ -67,7 +67,7 @@ func newNamer(c *Checkout) *namer {
 	return &namer{checkout: c, byKey: map[string]*function{}, known: map[[2]string]*function{}}
 }
 
-func (n *namer) of(f *profile.Function) *function {
+func (n *namer) function(f *profile.Function) *function {
 	id := [2]string{f.Name, f.Filename}
 	if fn := n.known[id]; fn != nil {
 		return fn
@@ -132,7 +132,7 @@ func outsideOf(pkg, file string) bool {
 func (n *namer) nameOwn(fn *function, f *profile.Function, s symbol, file *SourceFile, pkg string) {
 	name := s.name
 	if file != nil && s.closure && f.StartLine > 0 {
-		if d := file.at(f.StartLine); d != nil {
+		if d := file.funcAt(f.StartLine); d != nil {
 			name = d.Name // also for a literal that was inlined elsewhere with its function
 		}
 	}

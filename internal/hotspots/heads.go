@@ -21,7 +21,7 @@ const (
 // Heads returns functions without an entry that call entries of their package and reach clearly
 // more than each of these. Their own work is too little for an entry, but one search and one switch
 // at such a function carry the gains in all that it calls. From then on they count as entries for
-// [Table.Inside].
+// [Table.EntriesBelow].
 func (t *Table) Heads(across bool) (out []beagle.Hotspot) {
 	t.heads = nil
 	for _, c := range t.ranking.inward() { // of a chain of wrappers the innermost is the head
@@ -62,7 +62,7 @@ func (r *ranking) inward() []*cost {
 // leads reports whether a function has entries of its package below it, and reaches clearly more
 // than each, and than each head below it.
 func (t *Table) leads(c *cost, reach float64, across bool) bool {
-	below := t.Inside(c.fn.target, false)
+	below := t.EntriesBelow(c.fn.target, false)
 	for _, e := range t.ranking.order {
 		if slices.Contains(below, e.fn.target) && reach < headGain*t.ranking.reach(e, across) {
 			return false

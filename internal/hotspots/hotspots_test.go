@@ -303,7 +303,8 @@ func TestWeights(t *testing.T) {
 	if got := find(t, h, svc+"/a.F").Net; math.Abs(got-0.75) > 1e-9 || math.Abs(h.Cores-40) > 1e-9 {
 		t.Errorf("30 of 40 instances have %g; %g cores", got, h.Cores)
 	}
-	if few := tooFew(100); !strings.Contains(few, "by 10 points; profile 4 times") || tooFew(h.Effective) != "" {
+	if few := fewSamplesWarning(100); !strings.Contains(few, "by 10 points; profile 4 times") ||
+		fewSamplesWarning(h.Effective) != "" {
 		t.Errorf("100 samples: %q", few)
 	}
 	if h.Effective >= float64(h.Samples) || h.Effective <= 1000 {

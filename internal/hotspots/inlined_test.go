@@ -69,7 +69,7 @@ func TestHeads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := table.Inside(svc+"/serve.Handle", false); len(got) != 0 {
+	if got := table.EntriesBelow(svc+"/serve.Handle", false); len(got) != 0 {
 		t.Errorf("inside another package: %q", got)
 	}
 	for _, c := range []struct {
@@ -81,10 +81,10 @@ func TestHeads(t *testing.T) {
 			t.Errorf("across %v: %+v", c.across, heads)
 		}
 	}
-	if got := table.Inside(svc+"/parse.Wrap", false); !slices.Equal(got, []string{svc + "/parse.trim"}) {
+	if got := table.EntriesBelow(svc+"/parse.Wrap", false); !slices.Equal(got, []string{svc + "/parse.trim"}) {
 		t.Errorf("inside the wrapper: %q", got)
 	}
-	inside := table.Inside(svc+"/parse.All", false)
+	inside := table.EntriesBelow(svc+"/parse.All", false)
 	if !slices.Equal(inside, []string{svc + "/parse.Sum", svc + "/parse.trim"}) {
 		t.Errorf("inside the head: %q", inside)
 	}
@@ -116,10 +116,10 @@ func TestReach(t *testing.T) {
 			t.Errorf("%s reaches %v of the service, want %v", target, got, want)
 		}
 	}
-	if got := table.Inside(svc+"/parse.Sum", false); len(got) != 1 || got[0] != svc+"/parse.trim" {
+	if got := table.EntriesBelow(svc+"/parse.Sum", false); len(got) != 1 || got[0] != svc+"/parse.trim" {
 		t.Errorf("inside: %q", got)
 	}
-	if got := table.Inside(svc+"/parse.Sum", true); len(got) != 2 {
+	if got := table.EntriesBelow(svc+"/parse.Sum", true); len(got) != 2 {
 		t.Errorf("inside across packages: %q", got)
 	}
 }

@@ -197,7 +197,7 @@ func (m *merged) add(p *Profile, weight float64, n *namer, index map[string]*sta
 	ids := map[*function]uint64{}
 	var key []byte
 	for _, s := range p.Pprof.Sample {
-		v := p.of(s) * weight
+		v := p.sampleValue(s) * weight
 		if v == 0 {
 			continue
 		}
@@ -263,7 +263,7 @@ func (n *namer) frames(l *profile.Location) []frame {
 	var out []frame
 	for i, line := range l.Line {
 		if line.Function != nil {
-			out = append(out, frame{n.of(line.Function), line.Line, i < len(l.Line)-1})
+			out = append(out, frame{n.function(line.Function), line.Line, i < len(l.Line)-1})
 		}
 	}
 	return out

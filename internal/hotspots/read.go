@@ -196,7 +196,7 @@ func (p *Profile) unlocks() bool {
 	unlock := 0.0
 	for _, s := range p.Pprof.Sample {
 		if name := leafName(s); strings.Contains(name, "nlock") {
-			unlock += p.of(s)
+			unlock += p.sampleValue(s)
 		}
 	}
 	return 2*unlock > p.Total()
@@ -240,7 +240,7 @@ func (p *Profile) check() error {
 	all := p.Total()
 	for _, s := range p.Pprof.Sample {
 		if leafName(s) != "" {
-			named += p.of(s)
+			named += p.sampleValue(s)
 		}
 	}
 	if 2*named < all {
@@ -260,7 +260,7 @@ func (p *Profile) cutToOther() error {
 	var other float64
 	for _, s := range p.Pprof.Sample {
 		if leafName(s) == "other" {
-			other += p.of(s)
+			other += p.sampleValue(s)
 		}
 	}
 	share := other / p.Total()
@@ -280,13 +280,13 @@ func (p *Profile) cutToOther() error {
 func (p *Profile) Total() float64 {
 	total := 0.0
 	for _, s := range p.Pprof.Sample {
-		total += p.of(s)
+		total += p.sampleValue(s)
 	}
 	return total
 }
 
-// of returns the value of a sample in nanoseconds or bytes.
-func (p *Profile) of(s *profile.Sample) float64 { return float64(s.Value[p.value]) * p.scale }
+// sampleValue returns the value of a sample in nanoseconds or bytes.
+func (p *Profile) sampleValue(s *profile.Sample) float64 { return float64(s.Value[p.value]) * p.scale }
 
 // samplesOf returns how many samples a stack of the profile stands for.
 func (p *Profile) samplesOf(s *profile.Sample) int64 {

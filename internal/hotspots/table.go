@@ -66,7 +66,7 @@ func Rank(all []*Profile, o Options) (*Table, error) {
 				"and SetMutexProfileFraction",
 		}
 	}
-	if err := m.ofAnother(o.Checkout); err != nil {
+	if err := m.refuseOther(o.Checkout); err != nil {
 		return nil, err
 	}
 	// Rank, with the garbage collection that each function causes.
@@ -76,7 +76,7 @@ func Rank(all []*Profile, o Options) (*Table, error) {
 	t.ranking = rank(m, o.Least)
 	t.fill(kind)
 	// Add what makes the ranking doubtful.
-	if few := tooFew(t.Effective); few != "" {
+	if few := fewSamplesWarning(t.Effective); few != "" {
 		t.Warnings = append(t.Warnings, few)
 	}
 	t.Warnings = append(append(t.Warnings, m.warnings...), doubts(all, names, o.Checkout)...)
@@ -84,9 +84,9 @@ func Rank(all []*Profile, o Options) (*Table, error) {
 	return t, nil
 }
 
-// ofAnother refuses the profile of another program: code of modules is on its stacks, and none of
+// refuseOther refuses the profile of another program: code of modules is on its stacks, and none of
 // them is the checkout's. A service that idles runs the standard library alone.
-func (m *merged) ofAnother(c *Checkout) error {
+func (m *merged) refuseOther(c *Checkout) error {
 	if c.Module == "" && len(c.Own) == 0 {
 		return nil
 	}
@@ -131,8 +131,8 @@ func (s *stack) module() (pkg string) {
 	return pkg
 }
 
-// tooFew warns when shares are known to no more than 5 points.
-func tooFew(samples float64) string {
+// fewSamplesWarning warns when shares are known to no more than 5 points.
+func fewSamplesWarning(samples float64) string {
 	const enough = 400
 	if samples >= enough {
 		return ""
@@ -180,7 +180,7 @@ func (t *Table) fill(kind string) {
 		case !c.entry:
 			t.DroppedCount++
 			if max(c.flat, c.folded) >= r.least*m.total && (t.options.Limit == 0 || len(t.Dropped) < t.options.Limit) {
-				t.Dropped = append(t.Dropped, t.dropped(c))
+				t.Dropped = append(t.Dropped, t.describeDropped(c))
 			}
 		case t.options.Limit > 0 && len(t.Hotspots.Hotspots) >= t.options.Limit:
 			t.More++
@@ -244,8 +244,8 @@ func (t *Table) hotspot(c *cost) beagle.Hotspot {
 	return h
 }
 
-// dropped describes a function without an entry, with the reason.
-func (t *Table) dropped(c *cost) beagle.DroppedFunction {
+// describeDropped describes a function without an entry, with the reason.
+func (t *Table) describeDropped(c *cost) beagle.DroppedFunction {
 	total := t.ranking.m.total
 	d := beagle.DroppedFunction{
 		Function: c.fn.symbols[0], Flat: tidy(c.flat / total), Cum: tidy(c.cum / total), Net: tidy(c.folded / total),
@@ -362,14 +362,14 @@ func doubts(all []*Profile, n *namer, c *Checkout) []string {
 			}
 		}
 	}
-	out = append(out, moved(n)...)
+	out = append(out, movedLines(n)...)
 	return append(out, skew(all)...)
 }
 
 func short(build string) string { return build[:min(len(build), 12)] }
 
-// moved compares the lines where functions begin.
-func moved(n *namer) []string {
+// movedLines compares the lines where functions begin.
+func movedLines(n *namer) []string {
 	var lines, gone []string
 	for _, f := range n.byKey {
 		switch {

@@ -22,7 +22,7 @@ type Tally struct {
 
 // A teller adds up the tallies of one profile.
 type teller struct {
-	of      map[*function]*Tally
+	tallies map[*function]*Tally
 	callers map[*function]map[*function]int64
 }
 
@@ -33,8 +33,8 @@ func Tallies(p *Profile, c *Checkout) []Tally {
 	for _, s := range p.Pprof.Sample {
 		t.stack(functionsOf(n, s), p.samplesOf(s))
 	}
-	out := make([]Tally, 0, len(t.of))
-	for fn, sum := range t.of {
+	out := make([]Tally, 0, len(t.tallies))
+	for fn, sum := range t.tallies {
 		sum.Function, sum.Own, sum.Caller = fn.key, fn.class == own, t.caller(fn)
 		if fn.decl != nil && (fn.said == 0 || fn.said == int64(fn.decl.Start)) {
 			sum.Text = fn.decl.Text
@@ -52,7 +52,7 @@ func functionsOf(n *namer, s *profile.Sample) (all []*function) {
 	for _, l := range s.Location {
 		for _, line := range l.Line {
 			if line.Function != nil {
-				all = append(all, n.of(line.Function))
+				all = append(all, n.function(line.Function))
 			}
 		}
 	}
@@ -62,10 +62,10 @@ func functionsOf(n *namer, s *profile.Sample) (all []*function) {
 // stack counts a function once, however often it recurs.
 func (t *teller) stack(all []*function, samples int64) {
 	for i, fn := range all {
-		sum := t.of[fn]
+		sum := t.tallies[fn]
 		if sum == nil {
 			sum = new(Tally)
-			t.of[fn], t.callers[fn] = sum, map[*function]int64{}
+			t.tallies[fn], t.callers[fn] = sum, map[*function]int64{}
 		}
 		if i == 0 {
 			sum.Flat += samples

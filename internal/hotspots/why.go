@@ -18,7 +18,7 @@ func (t *Table) Why(name string) (dropped []beagle.DroppedFunction, entries []be
 		if c.entry {
 			entries = append(entries, t.hotspot(c))
 		} else {
-			dropped = append(dropped, t.dropped(c))
+			dropped = append(dropped, t.describeDropped(c))
 		}
 	}
 	if len(dropped)+len(entries) > 0 {

@@ -19,11 +19,11 @@ type edited struct {
 
 // apply returns the changed text. Insertions go into existing lines, so that line numbers stay.
 func (e *edited) apply() string {
-	return e.changed() + "\n//line beagle_probe.go:1\n" + e.tail.String()
+	return e.insertedText() + "\n//line beagle_probe.go:1\n" + e.tail.String()
 }
 
-// changed returns the text with the insertions alone.
-func (e *edited) changed() string {
+// insertedText returns the text with the insertions alone.
+func (e *edited) insertedText() string {
 	return syntax.Apply(e.text, e.edits)
 }
 
@@ -52,7 +52,7 @@ func (e *edited) instrument(f *function, n int) error {
 			return err
 		}
 		generic.in.args = generic.in.used
-		w.chosen(&e.tail, generic)
+		w.writeCaptured(&e.tail, generic)
 	}
 	w.declare(&e.tail)
 	return nil

@@ -47,7 +47,7 @@ func (f *function) generic() (in instance, err error) {
 	for p := range list.TypeParams() {
 		name := p.Obj().Name()
 		if name == "_" || ownName.MatchString(name) {
-			return in, f.refused("its type parameter "+name+" cannot be repeated beside it",
+			return in, f.refusalError("its type parameter "+name+" cannot be repeated beside it",
 				"give the type parameter another name")
 		}
 		limits, err := f.typeString(p.Constraint())
@@ -66,7 +66,7 @@ var ownName = regexp.MustCompile(`^([arx][0-9]+|c|args|results|take)$`)
 // refuseArgs returns why a function without type parameters cannot be named with type arguments.
 func (f *function) refuseArgs() error {
 	if _, args := syntax.CutTypeArgs(f.spec); len(args) > 0 {
-		return f.refused("it has no type parameters", "name it without "+f.spec[strings.Index(f.spec, "["):])
+		return f.refusalError("it has no type parameters", "name it without "+f.spec[strings.Index(f.spec, "["):])
 	}
 	return nil
 }
@@ -77,13 +77,13 @@ func (f *function) refuseSecond(first *function) error {
 	if f.in.args == first.in.args {
 		return nil
 	}
-	return f.refused(fmt.Sprintf("--probe %s captures the calls with %s already, and one build captures one "+
+	return f.refusalError(fmt.Sprintf("--probe %s captures the calls with %s already, and one build captures one "+
 		"instantiation of a function", first.spec, first.in.args),
 		"name one of them, or make a second build for "+f.in.args)
 }
 
-// refused returns the *beagle.UsageError for a function that cannot get a probe.
-func (f *function) refused(why, remedy string) error {
+// refusalError returns the *beagle.UsageError for a function that cannot get a probe.
+func (f *function) refusalError(why, remedy string) error {
 	return &beagle.UsageError{What: fmt.Sprintf("--probe %s: %s", f.spec, why), Remedy: remedy}
 }
 
@@ -99,7 +99,7 @@ func (f *function) typeString(t types.Type) (text string, err error) {
 				return f.importName(i)
 			}
 		}
-		err = f.refused(fmt.Sprintf("it needs type %s, and its file does not import %s", t, p.Path()),
+		err = f.refusalError(fmt.Sprintf("it needs type %s, and its file does not import %s", t, p.Path()),
 			"name a function that calls it")
 		return p.Name()
 	})
@@ -112,11 +112,11 @@ func (f *function) instantiate(in *instance, args []string) error {
 	// Refuse a wrong number of arguments, and parameters that a call does not reveal.
 	list := f.typeParams()
 	if len(args) != list.Len() {
-		return f.refused(fmt.Sprintf("%d type arguments for %d type parameters", len(args), list.Len()),
+		return f.refusalError(fmt.Sprintf("%d type arguments for %d type parameters", len(args), list.Len()),
 			"name one for each: ./pkg.Func[int,string]")
 	}
 	if !f.mentionsAll(list) {
-		return f.refused("its parameters and results do not tell which instantiation was called",
+		return f.refusalError("its parameters and results do not tell which instantiation was called",
 			"name a function that calls it")
 	}
 	// Read the arguments in the scope of the file.
@@ -125,7 +125,7 @@ func (f *function) instantiate(in *instance, args []string) error {
 	for _, a := range args {
 		tv, err := types.Eval(f.pkg.Fset, f.pkg.Types, f.decl.Pos(), a)
 		if err != nil || !tv.IsType() {
-			return f.refused("its file cannot name the type argument "+a, "name a function that calls it")
+			return f.refusalError("its file cannot name the type argument "+a, "name a function that calls it")
 		}
 		text, err := f.typeString(tv.Type)
 		if err != nil {
@@ -137,7 +137,7 @@ func (f *function) instantiate(in *instance, args []string) error {
 	in.args = "[" + strings.Join(texts, ", ") + "]"
 	in.concrete = f.withArgs(all)
 	if in.concrete == nil {
-		return f.refused("the type arguments "+in.args+" do not satisfy its constraints",
+		return f.refusalError("the type arguments "+in.args+" do not satisfy its constraints",
 			"name types that do: ./pkg.Func[int]")
 	}
 	return nil
@@ -219,9 +219,10 @@ func (f *function) parts(in instance, args, results []part) (a, r []part, err er
 	return a, r, nil
 }
 
-// chosen writes the function behind the gate of a generic function. Only calls of the captured
-// instantiation have the type of the function that captures; the others give their turn back.
-func (w *writer) chosen(b *strings.Builder, generic writer) {
+// writeCaptured writes the function behind the gate of a generic function. Only calls of the
+// captured instantiation have the type of the function that captures; the others give their turn
+// back.
+func (w *writer) writeCaptured(b *strings.Builder, generic writer) {
 	var params, results []string
 	for _, a := range generic.args {
 		params = append(params, a.typ)

@@ -164,12 +164,12 @@ func (o *Options) choose(ctx context.Context, f *function) (err error) {
 		return f.refuseArgs()
 	}
 	if o.TypeArgs == nil {
-		return f.refused("it is generic, and nothing says which instantiation counts",
+		return f.refusalError("it is generic, and nothing says which instantiation counts",
 			"Name it with its type arguments: ./pkg.Func[int].")
 	}
 	args, err := o.TypeArgs(ctx, f.spec)
 	if err != nil {
-		return f.refused(err.Error(), "Name it with its type arguments: ./pkg.Func[int].")
+		return f.refusalError(err.Error(), "Name it with its type arguments: ./pkg.Func[int].")
 	}
 	return f.instantiate(&f.in, args)
 }

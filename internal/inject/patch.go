@@ -119,7 +119,7 @@ func patched(f *function, v *Versions) (files []PatchFile, before string, err er
 	if recv := syntax.Receiver(f.decl); recv != "" {
 		base = recv + "_" + base
 	}
-	name := syntax.Hidden(strings.ReplaceAll(base, "_", ""))
+	name := syntax.UnexportedName(strings.ReplaceAll(base, "_", ""))
 	s := &switched{writer: writer{f: f, args: args, results: results, in: f.in.passed()}, v: v,
 		sw: name + "Switch", routed: name + "Routed"}
 	// Put the gate at the start of the function. A formatted file stays formatted.
@@ -129,7 +129,7 @@ func patched(f *function, v *Versions) (files []PatchFile, before string, err er
 		gate = strings.TrimSuffix(gate, "\n")
 	}
 	e.edits = append(e.edits, syntax.Edit{Start: body, End: body, New: gate})
-	after := e.changed()
+	after := e.insertedText()
 	if tidy, err := format.Source(text); err == nil && string(tidy) == before {
 		formatted, err := format.Source([]byte(after))
 		if err != nil {

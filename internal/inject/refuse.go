@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // refuse returns why a function cannot be instrumented, or nil.
@@ -148,7 +149,7 @@ func hides(t types.Type, seen map[types.Type]bool) string {
 		if what := hides(u.Elem(), seen); what != "" {
 			return what
 		}
-		if _, ok := u.Elem().Underlying().(*types.Slice); ok {
+		if syntax.Is[*types.Slice](u.Elem()) {
 			return "lists inside lists need --follow"
 		}
 	case *types.Array:

@@ -87,11 +87,11 @@ func (o *Options) resolve(ctx context.Context, loaded map[string]*packages.Packa
 		Remedy: "name a function as ./pkg.Func, import/path.Func or import/path.Type.Method"}
 }
 
-// A reading is one way to understand a specification.
-type reading struct{ pattern, name string }
+// An interpretation is one way to understand a specification.
+type interpretation struct{ pattern, name string }
 
 // readings lists the ways to split a specification: a dot may belong to the path or to a method.
-func (o *Options) readings(spec string) (all []reading) {
+func (o *Options) readings(spec string) (all []interpretation) {
 	spec, _ = syntax.CutTypeArgs(spec)
 	spec = strings.NewReplacer("(", "", ")", "", "*", "").Replace(spec)
 	slash := strings.LastIndex(spec, "/") + 1
@@ -108,7 +108,7 @@ func (o *Options) readings(spec string) (all []reading) {
 			path = "./" + filepath.ToSlash(filepath.Clean(path))
 		}
 		if path != "" {
-			all = append(all, reading{path, name})
+			all = append(all, interpretation{path, name})
 		}
 	}
 	return all

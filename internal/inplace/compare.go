@@ -158,8 +158,10 @@ func (s *suite) endedOtherwise(r *ran, tests []string) (kind, why string) {
 	}
 	// Compare the process as a whole.
 	switch {
-	case r.OK() && len(tests) > 0 && len(tests) == len(s.tests) && s.stderr != nil && plain(r.Stderr) != *s.stderr:
-		return "test", "the tests print other lines to the standard error: " + firstUnlike(*s.stderr, plain(r.Stderr))
+	case r.OK() && len(tests) > 0 && len(tests) == len(s.tests) && s.stderr != nil &&
+		withoutTimes(r.Stderr) != *s.stderr:
+		return "test", "the tests print other lines to the standard error: " + firstUnlike(*s.stderr,
+			withoutTimes(r.Stderr))
 	case r.OK():
 		return "", ""
 	case r.timedOut():

@@ -102,7 +102,7 @@ func (p *Place) wallsMatter(ctx context.Context, g *Program, j job, names []stri
 	defer func() { p.profile = sandbox.Run }()
 	p.profile = sandbox.Test
 	low, err := p.run(ctx, g, j)
-	if err != nil || len(low.passing()) == 0 {
+	if err != nil || len(low.passedTests()) == 0 {
 		return false, err
 	}
 	p.profile = sandbox.Run
@@ -119,8 +119,8 @@ func (r *ran) beats(other *ran, wall time.Duration) bool {
 	if other.timedOut() && 4*r.Wall > wall {
 		return false
 	}
-	passing := other.passing()
-	return slices.ContainsFunc(inorder.Keys(r.passing()), func(name string) bool { return !passing[name] })
+	passing := other.passedTests()
+	return slices.ContainsFunc(inorder.Keys(r.passedTests()), func(name string) bool { return !passing[name] })
 }
 
 // failing lists the tests or benchmarks that failed, or ended their process, in the order in which
@@ -137,8 +137,9 @@ func (t *tally) failing() []string {
 	return t.bad
 }
 
-// passing returns the tests that passed, and the benchmarks that gave a result and did not fail.
-func (r *ran) passing() map[string]bool {
+// passedTests returns the tests that passed, and the benchmarks that gave a result and did not
+// fail.
+func (r *ran) passedTests() map[string]bool {
 	out := map[string]bool{}
 	for name, o := range r.tests {
 		out[name] = o.passed()
@@ -185,7 +186,7 @@ func (p *Place) goOn(ctx context.Context, g *Program, j job, t *tally) error {
 		case !t.last.whole:
 			t.broken = append(t.broken, top(t.last.current))
 		}
-		j.skip = t.begun()
+		j.skip = t.begunTests()
 		r, err := p.run(ctx, g, j)
 		if err != nil {
 			return err
@@ -208,8 +209,8 @@ func (t *tally) unfinished() bool {
 	return !t.last.whole && t.last.current != "" || t.last.failfast && !t.last.OK()
 }
 
-// begun lists the tests or benchmarks that began, and did not only wait for their turn.
-func (t *tally) begun() []string {
+// begunTests lists the tests or benchmarks that began, and did not only wait for their turn.
+func (t *tally) begunTests() []string {
 	var out []string
 	for _, name := range inorder.Keys(t.tests) {
 		if name == top(name) && !t.tests[name].paused {

@@ -135,8 +135,8 @@ func (d *dispatcher) versionCall(v int, of func(i int) string) string {
 	return name + targs + "(" + strings.Join(args, ", ") + ")"
 }
 
-// giving returns a call as the end of a function.
-func (d *dispatcher) giving(call string) string {
+// returnCall returns a call as the end of a function.
+func (d *dispatcher) returnCall(call string) string {
 	if d.sig.Results().Len() == 0 {
 		return call + "; return"
 	}
@@ -146,7 +146,7 @@ func (d *dispatcher) giving(call string) string {
 func (d *dispatcher) cases(versions []int) string {
 	var b strings.Builder
 	for _, v := range versions {
-		fmt.Fprintf(&b, "\tcase %d:\n\t\t%s\n", v, d.giving(d.versionCall(v, plainArg)))
+		fmt.Fprintf(&b, "\tcase %d:\n\t\t%s\n", v, d.returnCall(d.versionCall(v, plainArg)))
 	}
 	return b.String()
 }
@@ -156,7 +156,7 @@ func (d *dispatcher) dispatch(versions []int) string {
 	params, results := d.declared()
 	return fmt.Sprintf("\nfunc beagleDispatch%s(%s)%s {\n\tw := beaglelive.Turn()\n\tswitch w {\n%s\t}\n\t%s\n}\n",
 		declared, params, results, d.cases(versions),
-		d.giving("beagleSlow"+targs+"("+strings.Join(append([]string{"w"}, d.args(plainArg)...), ", ")+")"))
+		d.returnCall("beagleSlow"+targs+"("+strings.Join(append([]string{"w"}, d.args(plainArg)...), ", ")+")"))
 }
 
 func (d *dispatcher) call(versions []int) string {
@@ -164,10 +164,10 @@ func (d *dispatcher) call(versions []int) string {
 	params, results := d.declared()
 	return fmt.Sprintf("\nfunc beagleCall%s(%s)%s {\n\tswitch v {\n%s\tcase beaglelive.Hollow:\n\t\treturn\n\t}\n"+
 		"\tpanic(\"beagle: no such version\")\n}\n",
-		declared, joined("v int", params), results, d.cases(versions))
+		declared, joinNonEmpty("v int", params), results, d.cases(versions))
 }
 
-func joined(parts ...string) string {
+func joinNonEmpty(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
 }
 
@@ -185,8 +185,9 @@ func (d *dispatcher) slow() string {
 		"\tcase beaglelive.Counting(w):\n\t\tdefer beaglelive.Counted()()\n\t\t%s\n"+
 		"\tcase beaglelive.Comparing(w):\n\t\t%s\n\tcase w == beaglelive.Hollow:\n\t\treturn\n\t}\n"+
 		"\tv := beaglelive.Begin()\n\tdefer beaglelive.End()\n\t%s\n}\n",
-		declared, joined("w int", params), results, d.giving(d.callVersion("0", plainArg)), d.giving(comparing),
-		d.giving(d.callVersion("v", plainArg)))
+		declared, joinNonEmpty("w int", params), results, d.returnCall(d.callVersion("0", plainArg)),
+		d.returnCall(comparing),
+		d.returnCall(d.callVersion("v", plainArg)))
 }
 
 // compare writes beagleCompare, which runs the original and the other version within one call, with
@@ -221,7 +222,7 @@ func (d *dispatcher) structs() string {
 func (d *dispatcher) drivers() string {
 	var b strings.Builder
 	for _, i := range d.functions() {
-		text, _ := d.driven(i)
+		text, _ := d.writeDriver(i)
 		b.WriteString(text)
 	}
 	return b.String()
@@ -251,7 +252,7 @@ func (d *dispatcher) entry() string {
 	return fmt.Sprintf(
 		"\nfunc beagleCompare%s(%s)%s {\n\tc, v, done := beaglelive.Enter()\n\tif c == nil {\n\t\tdefer done()\n"+
 			"\t\t%s\n\t}\n"+
-			"\tdefer c.Leave()\n", declared, params, results, d.giving(d.callVersion("v", plainArg)))
+			"\tdefer c.Leave()\n", declared, params, results, d.returnCall(d.callVersion("v", plainArg)))
 }
 
 // argumentsOf gathers the arguments, and starts a tape for each of those that are taped.
@@ -287,9 +288,9 @@ func (d *dispatcher) runs(taped map[int]bool) string {
 	}
 	// Run both versions.
 	fmt.Fprintf(&b, "\tvar got, otherGot beagleResults%s\n", targs)
-	fmt.Fprintf(&b, "\tc.First(func() { %s%s })\n", d.into("got"), d.callVersion("0", plainArg))
+	fmt.Fprintf(&b, "\tc.First(func() { %s%s })\n", d.assignResults("got"), d.callVersion("0", plainArg))
 	b.WriteString("\tif !c.Broken() {\n")
-	fmt.Fprintf(&b, "\t\tc.Other(func() { %s%s })\n", d.into("otherGot"),
+	fmt.Fprintf(&b, "\t\tc.Other(func() { %s%s })\n", d.assignResults("otherGot"),
 		d.callVersion("beaglelive.Version()", func(i int) string {
 			if taped[i] {
 				return fmt.Sprintf("beagleEither(args.A%d == nil, a%da, other.A%d)", i, i, i)
@@ -345,8 +346,8 @@ func (d *dispatcher) faults(taped map[int]bool) string {
 		"\t\tif f.First(func() { %s%s%s }); f.Broken() {\n\t\t\tcontinue\n\t\t}\n"+
 		"\t\tif f.Other(func() { %s%s%s }); !f.Broken() {\n%s%s"+
 		"\t\t\tbeaglelive.Judge(f, args, &got, other, &otherGot)\n\t\t}\n\t}\n",
-		targs, d.into("got"), d.callVersion("0", of("args")), d.drives("got"),
-		d.into("otherGot"), d.callVersion("beaglelive.Version()", of("other")), d.drives("otherGot"),
+		targs, d.assignResults("got"), d.callVersion("0", of("args")), d.drives("got"),
+		d.assignResults("otherGot"), d.callVersion("beaglelive.Version()", of("other")), d.drives("otherGot"),
 		d.resultsToCompare("got"), d.resultsToCompare("otherGot"))
 }
 
@@ -377,8 +378,8 @@ func (d *dispatcher) names(of func(i int) string) []string {
 	return out
 }
 
-// into assigns the results of a call to a variable's fields.
-func (d *dispatcher) into(to string) string {
+// assignResults assigns the results of a call to a variable's fields.
+func (d *dispatcher) assignResults(to string) string {
 	var list []string
 	for i := range d.sig.Results().Len() {
 		list = append(list, fmt.Sprintf("%s.R%d", to, i))

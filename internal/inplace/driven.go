@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// driven writes what calls result i, a function, and lists what it does: a function beagleDrive0.
-// ok is false for other results, and for functions whose arguments cannot be made up.
-func (d *dispatcher) driven(i int) (text string, ok bool) {
+// writeDriver writes what calls result i, a function, and lists what it does: a function
+// beagleDrive0. ok is false for other results, and for functions whose arguments cannot be made up.
+func (d *dispatcher) writeDriver(i int) (text string, ok bool) {
 	t := d.sig.Results().At(i).Type()
 	sig, ok := t.Underlying().(*types.Signature)
 	if !ok || sig.Variadic() || len(d.typeParams()) > 0 {
@@ -79,7 +79,7 @@ func (d *dispatcher) repeated(sig *types.Signature) string {
 // functions lists the results that can be driven.
 func (d *dispatcher) functions() (list []int) {
 	for i := range d.sig.Results().Len() {
-		if _, ok := d.driven(i); ok {
+		if _, ok := d.writeDriver(i); ok {
 			list = append(list, i)
 		}
 	}

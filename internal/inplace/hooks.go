@@ -273,7 +273,7 @@ func newBenchmark(t *ast.FuncType, body *ast.BlockStmt, parallel, testing string
 			return false
 		case *ast.AssignStmt:
 			for i, e := range n.Rhs {
-				if name := b.counted(e); name != "" && len(n.Lhs) == len(n.Rhs) {
+				if name := b.counterOf(e); name != "" && len(n.Lhs) == len(n.Rhs) {
 					if id, ok := n.Lhs[i].(*ast.Ident); ok && id.Name != "_" {
 						b.held[id.Name] = name
 					}
@@ -308,8 +308,8 @@ func (b *benchmark) selected(n ast.Node, what string) (name string, is bool) {
 	return id.Name, true
 }
 
-// counted names the parameter b whose b.N a value is, or is as long as.
-func (b *benchmark) counted(e ast.Expr) string {
+// counterOf names the parameter b whose b.N a value is, or is as long as.
+func (b *benchmark) counterOf(e ast.Expr) string {
 	if call, ok := e.(*ast.CallExpr); ok && len(call.Args) > 1 {
 		if id, ok := call.Fun.(*ast.Ident); ok && id.Name == "make" {
 			e = call.Args[1]

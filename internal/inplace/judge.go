@@ -81,8 +81,9 @@ func (p *Place) calls(ctx context.Context, g *Program, version int, budget time.
 		"beside the comparison a test ends otherwise, and without it as with the original (" + c.trouble + ")": 1}}, nil
 }
 
-// again is the number of comparisons of the original with its own copy before a difference counts.
-const again = 2
+// selfComparisons is the number of comparisons of the original with its own copy before a
+// difference counts.
+const selfComparisons = 2
 
 // certain compares version 1 within calls. A difference does not count if the original shows one
 // from its own copy, version 2, too: other goroutines may change the memory that a call works on.
@@ -91,7 +92,7 @@ func (p *Place) certain(ctx context.Context, g *Program) (*comparison, error) {
 	if err != nil || c.difference == nil {
 		return c, err
 	}
-	for range again {
+	for range selfComparisons {
 		own, err := p.compareCalls(ctx, g, 2, compareTime)
 		if err != nil {
 			return nil, err

@@ -17,7 +17,7 @@ type planted struct {
 }
 
 // judgeAll gives each version the full ladder.
-func judgeAll(t *testing.T, files map[string]string, target string, within beagle.Within, list []planted) {
+func judgeAll(t *testing.T, files map[string]string, target string, within beagle.CallComparison, list []planted) {
 	t.Helper()
 	u, p, e := place(t, module(t, files), target)
 	if e.Within != within {

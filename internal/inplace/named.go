@@ -80,7 +80,7 @@ type homes []home
 // declared returns the packages of the module whose tests reach the target: its own, and those that
 // import it. deps are the directories that their tests may read.
 func (p *programs) declared(ctx context.Context) (homes, []string, error) {
-	own, deps, err := p.tools.Own(ctx, &p.u.Target)
+	own, deps, err := p.tools.TargetPackage(ctx, &p.u.Target)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -94,7 +94,7 @@ const ownRT = "github.com/beagle-go/beagle/internal/rt"
 // edited returns the target's file with a call of the dispatcher as the target's first statement.
 func (d *dispatcher) edited() (string, error) {
 	return d.u.Writer.Entered(func(_ *ast.FuncDecl, names []string) string {
-		return "if true { " + d.giving(d.doorCall(names)) + " }; "
+		return "if true { " + d.returnCall(d.doorCall(names)) + " }; "
 	})
 }
 

@@ -262,8 +262,8 @@ func parseIterations(out []byte) map[string]int64 {
 	return found
 }
 
-// plain returns a program's output without times and addresses.
-func plain(text []byte) string { return volatile.ReplaceAllString(string(text), "*") }
+// withoutTimes returns a program's output without times and addresses.
+func withoutTimes(text []byte) string { return volatile.ReplaceAllString(string(text), "*") }
 
 // top returns the test that a subtest belongs to.
 func top(name string) string {

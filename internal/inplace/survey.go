@@ -13,6 +13,7 @@ import (
 	"github.com/beagle-go/beagle/internal/gotool"
 	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/inplace/live"
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 const (
@@ -139,7 +140,7 @@ func (p *Place) uncalled(why string) error {
 // findSuites looks for tests that call the target: in its own package, and if no benchmark there
 // does, in those that import it.
 func (p *Place) findSuites(ctx context.Context, original string) error {
-	own, deps, err := p.tools.Own(ctx, &p.u.Target)
+	own, deps, err := p.tools.TargetPackage(ctx, &p.u.Target)
 	if err != nil {
 		return err
 	}
@@ -229,7 +230,7 @@ func (p *Place) steady(ctx context.Context, g *Program, i int) error {
 		return err
 	}
 	// Output of a target is compared only if two runs print the same.
-	if text := plain(runs[0].Stderr); p.u.Outside != "" && text == plain(runs[1].Stderr) {
+	if text := withoutTimes(runs[0].Stderr); p.u.Outside != "" && text == withoutTimes(runs[1].Stderr) {
 		s.stderr = &text
 	}
 	// Keep the outcomes that both runs share. A flaky subtest makes its whole test flaky.
@@ -338,7 +339,7 @@ func (p *Place) reach(ctx context.Context, g *Program) error {
 		return nil
 	}
 	// Try the stronger ways, the strongest first: the original must agree with its copy.
-	ways := []beagle.Within{beagle.ByTape, beagle.ByCopies}
+	ways := []beagle.CallComparison{beagle.ByTape, beagle.ByCopies}
 	if !p.tape {
 		ways = ways[1:]
 	}
@@ -414,10 +415,8 @@ func (p *Place) guarded() bool {
 			return false
 		}
 		seen[t] = true
-		if n, ok := types.Unalias(t).(*types.Named); ok && n.Obj().Pkg() != nil {
-			if path := n.Obj().Pkg().Path(); path == "sync" || path == "sync/atomic" {
-				return true
-			}
+		if path, _ := syntax.NameOf(t); path == "sync" || path == "sync/atomic" {
+			return true
 		}
 		switch u := t.Underlying().(type) {
 		case *types.Pointer:

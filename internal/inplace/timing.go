@@ -164,7 +164,7 @@ func (c *clock) Time(
 		if r.failure != "" {
 			return nil, r.failure, nil
 		}
-		r.into(t, w, b.counts(), sum)
+		r.addRounds(t, w, b.counts(), sum)
 		t.Millis += float64(turns.budget) / float64(time.Millisecond)
 	}
 	return t, "", nil
@@ -291,11 +291,11 @@ func describeEnd(r *ran) string {
 	return outputOf(r.Result)
 }
 
-// into makes rounds of a window: slices scaled to the same number of calls. The window has this
-// share of all. One clock times a round: if a slice has no processor time, such as one that slept,
-// all versions' slices count by the wall clock. Otherwise one version would pay for its waits for a
-// processor, and the other would not.
-func (s *sliceResult) into(t *rt.Timing, w int, counts, all float64) {
+// addRounds makes rounds of a window: slices scaled to the same number of calls. The window has
+// this share of all. One clock times a round: if a slice has no processor time, such as one that
+// slept, all versions' slices count by the wall clock. Otherwise one version would pay for its
+// waits for a processor, and the other would not.
+func (s *sliceResult) addRounds(t *rt.Timing, w int, counts, all float64) {
 	scale := float64(perCalls) / float64(s.calls)
 	n := len(s.wall[0])
 	for v := range s.wall {

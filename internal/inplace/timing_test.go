@@ -25,7 +25,7 @@ func TestWaitsDoNotCount(t *testing.T) {
 				s.wall[1], s.cpu[1] = append(s.wall[1], fast+wait), append(s.cpu[1], fast)
 			}
 			out := emptyTiming()
-			s.into(out, 0, 1, 1)
+			s.addRounds(out, 0, 1, 1)
 			if ratio := math.Exp(bench.Compare(out, 0, 1).Log); math.Abs(ratio-2) > 0.02 {
 				t.Errorf("%d calls, one slice of %d waits: %.2fx", calls, every, ratio)
 			}
@@ -44,7 +44,7 @@ func TestOneClockARound(t *testing.T) {
 		s.wall[1], s.cpu[1] = append(s.wall[1], 500*us+r), append(s.cpu[1], 50*us)
 	}
 	out := emptyTiming()
-	s.into(out, 0, 1, 1)
+	s.addRounds(out, 0, 1, 1)
 	if ratio := math.Exp(bench.Compare(out, 0, 1).Log); math.Abs(ratio-3) > 0.02 {
 		t.Errorf("%.2fx, want 3x by the wall clock", ratio)
 	}

@@ -50,7 +50,7 @@ func (s *Server) answer(w http.ResponseWriter, req *http.Request, p protocol, c 
 	if !c.Stream || r.Whole {
 		text := *r
 		text.Text = strings.Repeat(r.Text, max(r.Repeat, 1))
-		s.answered(c, charged.in, charged.out, charged.out) // first, as in a stream
+		s.noteAnswer(c, charged.in, charged.out, charged.out) // first, as in a stream
 		writeJSON(w, 200, p.answer(c, &text, u))
 		return
 	}
@@ -132,7 +132,7 @@ func (x *stream) run() {
 		return
 	}
 	// Record before sending the last event, so that a client that saw it also sees the counters.
-	x.s.answered(x.c, x.charged.in, x.charged.out, min(tokens(x.sent), x.charged.out))
+	x.s.noteAnswer(x.c, x.charged.in, x.charged.out, min(tokens(x.sent), x.charged.out))
 	for _, e := range x.p.end(x.c, x.r, x.u) {
 		x.send(e)
 	}

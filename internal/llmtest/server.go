@@ -256,8 +256,8 @@ func (s *Server) arrive(c *Call) (wait time.Duration) {
 	return 0
 }
 
-// answered notes that a call has its whole answer, and what it is charged for.
-func (s *Server) answered(c *Call, in, out, sent int) {
+// noteAnswer notes that a call has its whole answer, and what it is charged for.
+func (s *Server) noteAnswer(c *Call, in, out, sent int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stats.Whole++

@@ -37,11 +37,11 @@ func ReadHotspots(r io.Reader, m Module, limit int, least float64) (*Hotspots, e
 	if err != nil {
 		return nil, err
 	}
-	return answered(t, m, limit), nil
+	return hotspotsAnswer(t, m, limit), nil
 }
 
-// answered returns a ranking as the tool answers it.
-func answered(t *hotspots.Table, m Module, limit int) *Hotspots {
+// hotspotsAnswer returns a ranking as the tool answers it.
+func hotspotsAnswer(t *hotspots.Table, m Module, limit int) *Hotspots {
 	used := t.Profiles[0]
 	out := &Hotspots{Unit: used.Kind + " bytes", Total: used.Total, Hotspots: []Hotspot{}, Dropped: []Dropped{},
 		Warnings: t.Warnings}
@@ -53,7 +53,7 @@ func answered(t *hotspots.Table, m Module, limit int) *Hotspots {
 			out.Hotspots = append(out.Hotspots, Hotspot{
 				Target: h.Target, Flat: percent(h.Flat), Cum: percent(h.Cum), Net: percent(h.Net),
 				File: relative(m.Dir, h.File), Line: h.Line,
-				Why: reading(h),
+				Why: explainFigures(h),
 			})
 			continue
 		}
@@ -77,8 +77,8 @@ func (h *Hotspots) drop(d Dropped) {
 	}
 }
 
-// reading explains the figures of a function.
-func reading(h beagle.Hotspot) string {
+// explainFigures explains the figures of a function.
+func explainFigures(h beagle.Hotspot) string {
 	half := fmt.Sprintf("were it twice as fast, the program would need about %.1f %% less processor time", 50*h.Net)
 	switch {
 	case h.Flat >= h.Net/2:

@@ -36,8 +36,9 @@ const redacted = `
 Captured values are not shown here: inputs, counterexamples and messages come as shapes (lengths and kinds of characters), panics with their type only, and words that are not known to be harmless as "(withheld)".
 `
 
-// within is the part of the instructions for an agent that a search has asked for a version.
-const within = `
+// searchInstructions is the part of the instructions for an agent that a search has asked for a
+// version.
+const searchInstructions = `
 You were asked by a search, which holds the machine: describe_target and evaluate_candidate are not offered. What they would say of the function is in the evidence that you were given; submit_candidate with the search's ID (list_runs) has a version judged while you work, and explain_rejection with the same says what came of it.
 `
 
@@ -57,7 +58,7 @@ func New(b Backend, version string, m Manner) *sdk.Server {
 		says += redacted
 	}
 	if m.Within {
-		says += within
+		says += searchInstructions
 	}
 	s := sdk.NewServer(
 		&sdk.Implementation{Name: "beagle", Title: "Beagle", Version: version},

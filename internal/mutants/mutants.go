@@ -117,8 +117,8 @@ func (m *maker) text(n ast.Node) string {
 	return m.src[start:end]
 }
 
-// instead proposes another text for a node.
-func (m *maker) instead(n ast.Node, is string) {
+// proposeText proposes another text for a node.
+func (m *maker) proposeText(n ast.Node, is string) {
 	start, end := m.offsets(n)
 	m.replaceRange(start, end, is)
 }
@@ -151,6 +151,7 @@ func namesOf(decl ast.Decl) []string {
 	ast.Inspect(decl, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncType:
+			// The inspection meets the signature first, and those of closures later.
 			for _, list := range []*ast.FieldList{n.Params, n.Results} {
 				if list == nil {
 					continue

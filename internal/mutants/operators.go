@@ -56,8 +56,8 @@ func arithmetic(m *maker, n ast.Node) {
 func logic(m *maker, n ast.Node) {
 	if b, ok := n.(*ast.BinaryExpr); ok && isLogic(b.Op) {
 		m.swap(b.OpPos, b.Op)
-		m.instead(b, m.text(b.X))
-		m.instead(b, m.text(b.Y))
+		m.proposeText(b, m.text(b.X))
+		m.proposeText(b, m.text(b.Y))
 	}
 }
 
@@ -65,10 +65,10 @@ func logic(m *maker, n ast.Node) {
 func negation(m *maker, n ast.Node) {
 	switch n := n.(type) {
 	case *ast.IfStmt:
-		m.instead(n.Cond, "!("+m.text(n.Cond)+")")
+		m.proposeText(n.Cond, "!("+m.text(n.Cond)+")")
 	case *ast.UnaryExpr:
 		if n.Op == token.NOT {
-			m.instead(n, m.text(n.X))
+			m.proposeText(n, m.text(n.X))
 		}
 	}
 }
@@ -86,9 +86,9 @@ func constant(m *maker, n ast.Node) {
 	for _, is := range []int64{v + 1, v - 1} {
 		switch {
 		case lit.Kind == token.CHAR && is >= 0:
-			m.instead(lit, strconv.QuoteRune(rune(is)))
+			m.proposeText(lit, strconv.QuoteRune(rune(is)))
 		case lit.Kind == token.INT && is >= 0:
-			m.instead(lit, strconv.FormatInt(is, 10))
+			m.proposeText(lit, strconv.FormatInt(is, 10))
 		}
 	}
 }
@@ -101,8 +101,8 @@ func text(m *maker, n ast.Node) {
 	}
 	s, err := strconv.Unquote(lit.Value)
 	if err == nil && len(s) > 0 {
-		m.instead(lit, strconv.Quote(s[1:]))
-		m.instead(lit, strconv.Quote(s[:len(s)-1]))
+		m.proposeText(lit, strconv.Quote(s[1:]))
+		m.proposeText(lit, strconv.Quote(s[:len(s)-1]))
 	}
 }
 
@@ -111,9 +111,9 @@ func truth(m *maker, n ast.Node) {
 	if id, ok := n.(*ast.Ident); ok {
 		switch id.Name {
 		case "true":
-			m.instead(id, "false")
+			m.proposeText(id, "false")
 		case "false":
-			m.instead(id, "true")
+			m.proposeText(id, "true")
 		}
 	}
 }
@@ -141,11 +141,11 @@ func leftOut(m *maker, n ast.Node) {
 		switch s := s.(type) {
 		case *ast.AssignStmt:
 			if s.Tok != token.DEFINE {
-				m.instead(s, "")
+				m.proposeText(s, "")
 			}
 		case *ast.DeclStmt, *ast.ReturnStmt:
 		default:
-			m.instead(s, "")
+			m.proposeText(s, "")
 		}
 	}
 }
@@ -153,7 +153,7 @@ func leftOut(m *maker, n ast.Node) {
 // droppedCase leaves out a case, or one of its values.
 func droppedCase(m *maker, n ast.Node) {
 	if c, ok := n.(*ast.CaseClause); ok {
-		m.instead(c, "")
+		m.proposeText(c, "")
 		if len(c.List) > 1 {
 			for i, e := range c.List[:len(c.List)-1] {
 				start, _ := m.offsets(e)
@@ -179,7 +179,7 @@ func swapped(m *maker, n ast.Node) {
 	case *ast.BinaryExpr:
 		switch n.Op {
 		case token.SUB, token.QUO, token.REM, token.SHL, token.SHR, token.AND_NOT:
-			m.instead(n, fmt.Sprintf("(%s) %s (%s)", m.text(n.Y), n.Op, m.text(n.X)))
+			m.proposeText(n, fmt.Sprintf("(%s) %s (%s)", m.text(n.Y), n.Op, m.text(n.X)))
 		}
 	case *ast.CallExpr:
 		for i := range max(len(n.Args)-1, 0) {
@@ -195,18 +195,18 @@ func swapped(m *maker, n ast.Node) {
 func boundary(m *maker, n ast.Node) {
 	switch n := n.(type) {
 	case *ast.IndexExpr:
-		m.instead(n.Index, "("+m.text(n.Index)+") + 1")
-		m.instead(n.Index, "("+m.text(n.Index)+") - 1")
+		m.proposeText(n.Index, "("+m.text(n.Index)+") + 1")
+		m.proposeText(n.Index, "("+m.text(n.Index)+") - 1")
 	case *ast.SliceExpr:
 		for _, e := range []ast.Expr{n.Low, n.High} {
 			if e != nil {
-				m.instead(e, "("+m.text(e)+") + 1")
-				m.instead(e, "("+m.text(e)+") - 1")
+				m.proposeText(e, "("+m.text(e)+") + 1")
+				m.proposeText(e, "("+m.text(e)+") - 1")
 			}
 		}
 	case *ast.RangeStmt:
-		m.instead(n.X, "("+m.text(n.X)+")[1:]")
-		m.instead(n.X, "("+m.text(n.X)+") - 1")
+		m.proposeText(n.X, "("+m.text(n.X)+")[1:]")
+		m.proposeText(n.X, "("+m.text(n.X)+") - 1")
 	}
 }
 
@@ -252,7 +252,7 @@ func wrongVariable(m *maker, n ast.Node) {
 		}
 		for _, other := range m.names {
 			if other != id.Name {
-				m.instead(id, other)
+				m.proposeText(id, other)
 			}
 		}
 	}

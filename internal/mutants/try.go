@@ -75,16 +75,16 @@ type Result struct {
 	Verdict beagle.Verdict `json:"verdict"`
 }
 
-// atOnce is the number of texts that share a program.
-const atOnce = 24
+// textsAtOnce is the number of texts that share a program.
+const textsAtOnce = 24
 
 // Try takes texts through the real verification. Those of one batch share one program: each goes
 // through the static and the quick checks, and the survivors through the full ladder. base is the
 // version that the texts were made from.
 func (f *Function) Try(ctx context.Context, base string, texts []string, b verify.Budget) ([]Result, error) {
 	out := make([]Result, len(texts))
-	for start := 0; start < len(texts); start += atOnce {
-		end := min(start+atOnce, len(texts))
+	for start := 0; start < len(texts); start += textsAtOnce {
+		end := min(start+textsAtOnce, len(texts))
 		if err := f.batch(ctx, base, texts[start:end], out[start:end]); err != nil {
 			return nil, err
 		}
@@ -97,14 +97,14 @@ func (f *Function) Try(ctx context.Context, base string, texts []string, b verif
 		if err != nil {
 			return fmt.Errorf("%s: %w", out[i].ID, err)
 		}
-		out[i].judged(v)
+		out[i].enterVerdict(v)
 		return nil
 	})
 	return out, err
 }
 
-// judged enters a verdict.
-func (t *Result) judged(v *beagle.Verdict) {
+// enterVerdict enters a verdict.
+func (t *Result) enterVerdict(v *beagle.Verdict) {
 	t.Verdict = *v
 	switch {
 	case v.OK():
@@ -127,7 +127,7 @@ func (f *Function) batch(ctx context.Context, base string, texts []string, out [
 			return err
 		}
 		out[i].ID = c.ID
-		out[i].judged(v)
+		out[i].enterVerdict(v)
 		if v.OK() {
 			cands, at = append(cands, c), append(at, i)
 		}
@@ -154,7 +154,7 @@ func (f *Function) batch(ctx context.Context, base string, texts []string, out [
 		if err != nil {
 			return fmt.Errorf("%s: %w", t.ID, err)
 		}
-		t.judged(v)
+		t.enterVerdict(v)
 		return nil
 	})
 }

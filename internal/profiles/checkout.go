@@ -38,7 +38,7 @@ func Checkout(dir string, own []string, all []*hotspots.Profile) (*hotspots.Chec
 			Remedy: "name the checkout of the service with -C DIR, or its packages with --own example.com/service",
 		}
 	}
-	c.Files, err = sourceFiles(dir, wanted(all))
+	c.Files, err = sourceFiles(dir, wantedFiles(all))
 	return c, err
 }
 
@@ -66,8 +66,8 @@ func moduleOf(dir string) (root, module string, err error) {
 	}
 }
 
-// wanted returns the base names of the files that profiles name.
-func wanted(all []*hotspots.Profile) map[string]bool {
+// wantedFiles returns the base names of the files that profiles name.
+func wantedFiles(all []*hotspots.Profile) map[string]bool {
 	names := map[string]bool{}
 	for _, p := range all {
 		for _, f := range p.Pprof.Function {

@@ -181,7 +181,7 @@ func do(r *http.Request, o Options) ([]byte, error) {
 	case err != nil:
 		return nil, unreached(r, err)
 	case answer.StatusCode != http.StatusOK:
-		return nil, refused(r, answer.StatusCode, string(data))
+		return nil, refusalError(r, answer.StatusCode, string(data))
 	}
 	return data, nil
 }
@@ -237,8 +237,9 @@ func unwrapped(err error) error {
 	return err
 }
 
-// refused returns a *beagle.UsageError for a service's refusal, with a remedy that fits its words.
-func refused(r *http.Request, status int, body string) error {
+// refusalError returns a *beagle.UsageError for a service's refusal, with a remedy that fits its
+// words.
+func refusalError(r *http.Request, status int, body string) error {
 	said := strings.TrimSpace(tail.Short(body, 200))
 	bad := &beagle.UsageError{
 		What:   fmt.Sprintf("%s answers %d: %q", r.URL.Redacted(), status, said),

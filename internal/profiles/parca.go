@@ -41,13 +41,15 @@ func parca(ctx context.Context, address string, o Options) ([]*hotspots.Profile,
 		typed := func(ctx context.Context, id string, from, to time.Time) (*hotspots.Profile, error) {
 			return s.merged(ctx, id+q.selector, from, to)
 		}
-		return q.kinds(ctx, parcaTypes, o, typed, func() error { return s.nothing(parcaTypes[0].id + q.selector) })
+		return q.kinds(ctx, parcaTypes, o, typed, func() error {
+			return s.noProfilesError(parcaTypes[0].id + q.selector)
+		})
 	}
 	all, err := q.slices(ctx, func(ctx context.Context, from, to time.Time) (*hotspots.Profile, error) {
 		return s.merged(ctx, q.selector, from, to)
 	})
 	if err == nil && len(all) == 0 {
-		err = s.nothing(q.selector)
+		err = s.noProfilesError(q.selector)
 	}
 	for _, p := range all {
 		p.Group = q.group()
@@ -55,8 +57,8 @@ func parca(ctx context.Context, address string, o Options) ([]*hotspots.Profile,
 	return all, err
 }
 
-// nothing says that the store has no profiles of a query.
-func (s *parcaServer) nothing(query string) error {
+// noProfilesError says that the store has no profiles of a query.
+func (s *parcaServer) noProfilesError(query string) error {
 	return &beagle.UsageError{
 		What: fmt.Sprintf("%s has no profiles of %s from %s until %s", s.base.Redacted(), query,
 			s.from.UTC().Format(time.RFC3339), s.to.UTC().Format(time.RFC3339)),
@@ -144,7 +146,7 @@ func (s *parcaServer) call(ctx context.Context, method string, message []byte) (
 	case err != nil:
 		return nil, unreached(r, err)
 	case answer.StatusCode != http.StatusOK:
-		return nil, refused(r, answer.StatusCode, string(data))
+		return nil, refusalError(r, answer.StatusCode, string(data))
 	case !strings.HasPrefix(answer.Header.Get("Content-Type"), "application/grpc-web"):
 		return nil, s.foreign("it sends " + answer.Header.Get("Content-Type"))
 	}

@@ -33,7 +33,7 @@ func pyroscope(ctx context.Context, address string, o Options) ([]*hotspots.Prof
 		return nil, err
 	}
 	s := &pyroscopeServer{q, o}
-	return q.kinds(ctx, pyroscopeTypes, o, s.merged, func() error { return s.nothing(ctx) })
+	return q.kinds(ctx, pyroscopeTypes, o, s.merged, func() error { return s.noProfilesError(ctx) })
 }
 
 type pyroscopeServer struct {
@@ -144,7 +144,7 @@ func (s *pyroscopeServer) call(ctx context.Context, method string, message []byt
 	case err != nil:
 		return nil, s.unreached(r, err)
 	case answer.StatusCode != http.StatusOK:
-		return nil, s.refused(answer.StatusCode, data)
+		return nil, s.refusalError(answer.StatusCode, data)
 	case !strings.HasPrefix(answer.Header.Get("Content-Type"), "application/proto"):
 		return nil, s.foreign(fmt.Errorf("it sends %q", answer.Header.Get("Content-Type")))
 	}
@@ -161,8 +161,8 @@ func (s *pyroscopeServer) unreached(r *http.Request, err error) error {
 	return err
 }
 
-// refused words a Connect error.
-func (s *pyroscopeServer) refused(status int, data []byte) error {
+// refusalError words a Connect error.
+func (s *pyroscopeServer) refusalError(status int, data []byte) error {
 	var said struct{ Code, Message string }
 	if json.Unmarshal(data, &said) != nil || said.Code == "" {
 		said.Message = tail.Short(string(data), 200)
@@ -186,8 +186,8 @@ func (s *pyroscopeServer) refused(status int, data []byte) error {
 	return bad
 }
 
-// nothing says that a query finds no profile, and which services there are.
-func (s *pyroscopeServer) nothing(ctx context.Context) error {
+// noProfilesError says that a query finds no profile, and which services there are.
+func (s *pyroscopeServer) noProfilesError(ctx context.Context) error {
 	bad := &beagle.UsageError{
 		What: fmt.Sprintf("%s has no CPU profiles of %s from %s until %s", s.base.Redacted(), s.selector,
 			s.from.UTC().Format(time.RFC3339), s.to.UTC().Format(time.RFC3339)),

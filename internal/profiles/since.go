@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Since returns the sources, with profile stores limited to profiles newer than a time. Other
-// sources stay as they are.
-func Since(sources []string, at time.Time) []string {
+// LimitToNewer returns the sources, with profile stores limited to profiles newer than a time.
+// Other sources stay as they are.
+func LimitToNewer(sources []string, at time.Time) []string {
 	out := slices.Clone(sources)
 	for i, source := range out {
 		if !strings.Contains(source, "pyroscope+http") && !strings.Contains(source, "parca+http") {

@@ -100,7 +100,7 @@ func (p *prover) left() time.Duration  { return p.b.Time - p.spent() }
 
 func (p *prover) tick() {
 	if p.ctx.Err() != nil || p.left() < 0 {
-		panic(exec.Stopped{Why: "the time was over while terms were made"})
+		panic(exec.LimitReached{Why: "the time was over while terms were made"})
 	}
 }
 
@@ -160,7 +160,7 @@ func (p *prover) questions(shapes []exec.Shape, to int) (list []question, why st
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
-		case exec.Stopped:
+		case exec.LimitReached:
 			why = fmt.Sprintf("%s (bound %d)", r.Why, to)
 		case term.Limit:
 			why = fmt.Sprintf("%v (bound %d)", r, to)
@@ -193,7 +193,7 @@ func (p *prover) simulate(list []question) bool {
 		e := p.pool.Eval(values)
 		for _, q := range list {
 			if !q.d.Differ.False() && e.Value(q.d.Differ) == 1 && e.Value(q.d.Unknown) == 0 {
-				p.found(q, values)
+				p.enterModel(q, values)
 				return true
 			}
 		}
@@ -231,7 +231,7 @@ func (p *prover) draw(r *rand.Rand, round int) map[*term.Term]uint64 {
 	return values
 }
 
-func (p *prover) found(q question, values map[*term.Term]uint64) {
+func (p *prover) enterModel(q question, values map[*term.Term]uint64) {
 	p.res.Differs = &Witness{Params: q.in.Params, Values: values}
 	p.res.Why = "the versions differ"
 }
@@ -257,7 +257,7 @@ func (p *prover) solve(list []question) bool {
 		e := p.pool.Eval(values)
 		for _, q := range list {
 			if e.Value(q.d.Differ) == 1 {
-				p.found(q, values)
+				p.enterModel(q, values)
 				return false
 			}
 		}

@@ -68,7 +68,7 @@ func (p *prover) branches(shapes []exec.Shape, most int, report func(key string,
 	// Decisions found before a limit still count.
 	defer func() {
 		switch r := recover().(type) {
-		case nil, exec.Stopped, term.Limit:
+		case nil, exec.LimitReached, term.Limit:
 		default:
 			panic(r)
 		}

@@ -76,7 +76,7 @@ func (w *wrapper) begins(p *exec.Program, lib *exec.Library, budget time.Duratio
 	m := exec.NewMachine(w.ctx, p, lib, term.NewPool(1<<20, nil))
 	m.Tick = func() {
 		if w.now() > end {
-			panic(exec.Stopped{Why: "the time was over"})
+			panic(exec.LimitReached{Why: "the time was over"})
 		}
 	}
 	// Double the length, so that a wrap that begins at a length is found between two runs. The
@@ -126,7 +126,7 @@ func (w *wrapper) wrapsAt(m *exec.Machine, p *exec.Program, n int) (lines map[in
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
-		case exec.Stopped, term.Limit:
+		case exec.LimitReached, term.Limit:
 			lines, ok = nil, false
 		default:
 			panic(r)

@@ -23,15 +23,15 @@ import (
 // estimates from different experiments, Biometrics 10, 1954). A gain does not wait for it.
 const alike = 0.05
 
-// A Between says how the effect differs between processes.
-type Between struct {
+// A ProcessSpread says how the effect differs between processes.
+type ProcessSpread struct {
 	Processes int
 	Deviation float64 // standard deviation of their true effects; 0 where chance explains what is seen
 	Error     float64 // standard error of the mean, as the means of processes alone tell it
 }
 
 // half returns the half-width of the interval that the means of processes ask for.
-func (b Between) half(alpha float64) float64 {
+func (b ProcessSpread) half(alpha float64) float64 {
 	if b.Error == 0 {
 		return 0
 	}
@@ -39,7 +39,7 @@ func (b Between) half(alpha float64) float64 {
 }
 
 // pValue returns the p-value of a mean for no difference, by the means of processes alone.
-func (b Between) pValue(mean float64) float64 {
+func (b ProcessSpread) pValue(mean float64) float64 {
 	if b.Error == 0 {
 		return 0
 	}
@@ -52,9 +52,9 @@ type study struct{ part, mean, variance float64 }
 
 // compareProcesses compares processes, whose blocks have this many times the variance of
 // independent ones.
-func (t *Track) compareProcesses(m Metric, times float64) Between {
+func (t *Track) compareProcesses(m Metric, times float64) ProcessSpread {
 	all := t.studies(m, times)
-	b := Between{Processes: len(all)}
+	b := ProcessSpread{Processes: len(all)}
 	if len(all) < 2 || all[0].variance == 0 { // without any noise and any difference
 		return b
 	}

@@ -18,9 +18,9 @@ func TestStudentBeyond(t *testing.T) {
 
 // processes returns a track of processes with these means and numbers of blocks, of variance 1.
 func processes(blocks []int, means ...float64) *Track {
-	t := &Track{Pods: map[string]*Reading{}}
+	t := &Track{Pods: map[string]*PodMemory{}}
 	for i, mean := range means {
-		r, n := &Reading{}, blocks[min(i, len(blocks)-1)]
+		r, n := &PodMemory{}, blocks[min(i, len(blocks)-1)]
 		for k := range n {
 			x := mean + math.Sqrt(1-1/float64(n))*float64(2*(k%2)-1)
 			r.Effect.add(x)
@@ -80,14 +80,14 @@ func TestBetweenUnequal(t *testing.T) {
 func TestBetweenFew(t *testing.T) {
 	all := processes(hundred, 1, 2, 3, 6)
 	want := all.compareProcesses(FunctionTime, 1).Error
-	late := &Reading{}
+	late := &PodMemory{}
 	late.Effect.add(3)
 	all.Moments.add(3)
 	all.Pods["late"] = late
 	if got := all.compareProcesses(FunctionTime, 1); got.Processes != 5 || math.Abs(got.Error-want) > 0.2*want {
 		t.Errorf("%+v with a process that joins late, want an error of about %g", got, want)
 	}
-	still := &Reading{}
+	still := &PodMemory{}
 	for range 100 {
 		still.Effect.add(3)
 		all.Moments.add(3)
@@ -100,7 +100,7 @@ func TestBetweenFew(t *testing.T) {
 	if b := many.compareProcesses(FunctionTime, 1); b.Deviation < 1.5 {
 		t.Errorf("many processes of few blocks: %+v", b)
 	}
-	quiet := &Track{Pods: map[string]*Reading{"a": {}, "b": {}}}
+	quiet := &Track{Pods: map[string]*PodMemory{"a": {}, "b": {}}}
 	for _, r := range quiet.Pods {
 		for range 100 {
 			r.Effect.add(0)
@@ -124,11 +124,11 @@ func TestFewProcesses(t *testing.T) {
 		better := 0
 		for seed := range uint64(tries) {
 			rng := rand.New(rand.NewPCG(seed, 5))
-			tr, names, effects := &Track{Pods: map[string]*Reading{}}, []string{}, []float64{}
+			tr, names, effects := &Track{Pods: map[string]*PodMemory{}}, []string{}, []float64{}
 			for i := range pods {
 				names = append(names, string(rune('a'+i)))
 				effects = append(effects, 0.05*rng.NormFloat64())
-				tr.Pods[names[i]] = &Reading{}
+				tr.Pods[names[i]] = &PodMemory{}
 			}
 			for n := range 600 {
 				x := effects[n%pods] + 0.14*rng.NormFloat64()

@@ -105,8 +105,8 @@ func (b *Block) totals() map[Arm]*Counts {
 	return out
 }
 
-// lost returns the planned arms that sent nothing.
-func (b *Block) lost() []Arm {
+// silentArms returns the planned arms that sent nothing.
+func (b *Block) silentArms() []Arm {
 	var out []Arm
 	for _, arm := range b.Planned {
 		if !slices.ContainsFunc(b.Slices, func(s Slice) bool { return s.Arm == arm }) {

@@ -144,7 +144,7 @@ func TestLag(t *testing.T) {
 				up += (v - m.Mean) * (all[i-1] - m.Mean)
 			}
 		}
-		got := l.about(m.Mean) / float64(l.Pairs) / (m.M2 / float64(m.N))
+		got := l.sumAbout(m.Mean) / float64(l.Pairs) / (m.M2 / float64(m.N))
 		if math.Abs(got-up/down) > 1e-3 || math.Abs(got-memory) > 0.06 {
 			t.Errorf("memory %g: correlation %g, by its definition %g", memory, got, up/down)
 		}
@@ -155,7 +155,7 @@ func TestLag(t *testing.T) {
 // the mean of each pod.
 func TestWithin(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
-	track := &Track{Pods: map[string]*Reading{"a": {}, "b": {}}}
+	track := &Track{Pods: map[string]*PodMemory{"a": {}, "b": {}}}
 	all := map[string][]float64{}
 	for range 1000 {
 		for pod, mean := range map[string]float64{"a": 3, "b": -2} { // far apart

@@ -38,7 +38,7 @@ const (
 )
 
 // merge enters a block's difference into the runs.
-func (r *Reading) merge(x float64) {
+func (r *PodMemory) merge(x float64) {
 	for k := range maxRuns {
 		if k == len(r.Runs) {
 			r.Runs = append(r.Runs, Run{})
@@ -77,7 +77,7 @@ func (t *Track) poolRuns(k int) spread {
 		}
 		runs, pods, pairs = runs+r.Moments.N, pods+1, pairs+r.Lag.Pairs
 		squares += r.Moments.M2
-		products += r.Lag.about(r.Moments.Mean)
+		products += r.Lag.sumAbout(r.Moments.Mean)
 	}
 	out := spread{n: runs - pods + 1}
 	if out.n < 2 {

@@ -21,7 +21,7 @@ func (e *Experiment) gainInterval(t *Track, m Metric) Interval {
 
 // widened returns how many times the variance of independent blocks of equal processes the interval
 // takes, for its drift alone and in all, and how processes differ.
-func (e *Experiment) widened(t *Track, m Metric, elsewhere bool) (drift, times float64, b Between) {
+func (e *Experiment) widened(t *Track, m Metric, elsewhere bool) (drift, times float64, b ProcessSpread) {
 	drift = t.drift(e.Plan.MostLag).Variance
 	times, b = drift, t.compareProcesses(m, drift)
 	if wide := b.half(e.Plan.Alpha); wide > 0 && (elsewhere || b.Deviation > 0) {
@@ -41,7 +41,7 @@ func (e *Experiment) harm() string {
 		for _, t := range []*Track{e.State.Effect[g.Metric], e.State.After[g.Metric]} {
 			if t != nil && e.worse(g, t) {
 				return fmt.Sprintf("guardrail %s is worse: %s, margin %s", g.Metric,
-					g.Metric.Span(e.soFar(t, g.Metric)),
+					g.Metric.Span(e.currentInterval(t, g.Metric)),
 					g.Metric.Text(g.Margin))
 			}
 		}
@@ -49,14 +49,14 @@ func (e *Experiment) harm() string {
 	return ""
 }
 
-// soFar returns the interval of the blocks so far in these very processes, whether or not the
-// effect lasts and others would show it.
-func (e *Experiment) soFar(t *Track, m Metric) Interval {
+// currentInterval returns the interval of the blocks so far in these very processes, whether or not
+// the effect lasts and others would show it.
+func (e *Experiment) currentInterval(t *Track, m Metric) Interval {
 	return t.interval(m, e.tuning(), e.Plan.Alpha, 1)
 }
 
 func (e *Experiment) worse(g Guardrail, t *Track) bool {
-	i := e.soFar(t, g.Metric)
+	i := e.currentInterval(t, g.Metric)
 	if i.Estimate <= g.Margin {
 		return false
 	}
@@ -107,7 +107,7 @@ func (e *Experiment) doubt() string {
 	}
 	why := ""
 	for _, m := range e.Plan.Success {
-		doubt := e.better(m)
+		doubt := e.lacksSuccess(m)
 		if doubt == "" {
 			return ""
 		}
@@ -130,8 +130,8 @@ func (e *Experiment) suspected(tracks map[Metric]*Track) string {
 	return ""
 }
 
-// better returns why a success metric is not better beyond doubt, or "".
-func (e *Experiment) better(m Metric) string {
+// lacksSuccess returns why a success metric is not better beyond doubt, or "".
+func (e *Experiment) lacksSuccess(m Metric) string {
 	for _, with := range []struct {
 		tracks map[Metric]*Track
 		name   string
@@ -307,16 +307,16 @@ func (e *Experiment) Standings() []MetricRow {
 	var out []MetricRow
 	// Success is to be shown.
 	for _, m := range e.Plan.Success {
-		s := e.standing(m, "success")
+		s := e.metricRow(m, "success")
 		s.Says = "better"
-		if doubt := e.better(m); doubt != "" {
+		if doubt := e.lacksSuccess(m); doubt != "" {
 			s.Says = doubt
 		}
 		out = append(out, s)
 	}
 	// Harm is to be excluded.
 	for _, g := range e.Plan.Guardrails {
-		s := e.standing(g.Metric, "guardrail")
+		s := e.metricRow(g.Metric, "guardrail")
 		s.Margin = g.Margin
 		t := e.State.Effect[g.Metric]
 		switch {
@@ -336,7 +336,7 @@ func (e *Experiment) Standings() []MetricRow {
 	return out
 }
 
-func (e *Experiment) standing(m Metric, role string) MetricRow {
+func (e *Experiment) metricRow(m Metric, role string) MetricRow {
 	s := MetricRow{Metric: m, Role: role, P: 1, Widened: 1}
 	if t := e.State.Effect[m]; t != nil {
 		drift, times, b := e.widened(t, m, role == "success")

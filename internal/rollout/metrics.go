@@ -152,12 +152,12 @@ type Track struct {
 	Requests float64 `json:"requests,omitempty"` // of the arm in question; calls, for a share of calls
 	// Own relates a difference to the level of its own block. That is fair where the arms of a
 	// block may be exchanged: then the effects of the load on all of them cancel.
-	Own  bool                `json:"own,omitempty"`
-	Pods map[string]*Reading `json:"pods,omitempty"`
+	Own  bool                  `json:"own,omitempty"`
+	Pods map[string]*PodMemory `json:"pods,omitempty"`
 }
 
-// A Reading is a track's memory of a pod.
-type Reading struct {
+// A PodMemory is a track's memory of a pod.
+type PodMemory struct {
 	Baseline float64 `json:"baseline"` // level of the first arm before the next block
 	Blocks   int     `json:"blocks"`   // that the baseline rests on
 	Effect   Moments `json:"effect"`   // of its differences
@@ -169,12 +169,12 @@ type Reading struct {
 // add takes one block of a pod.
 func (t *Track) add(m Metric, pod string, a, b Counts) {
 	if t.Pods == nil {
-		t.Pods = map[string]*Reading{}
+		t.Pods = map[string]*PodMemory{}
 	}
 	// Find what the pod has shown so far.
 	r := t.Pods[pod]
 	if r == nil {
-		r = new(Reading)
+		r = new(PodMemory)
 		t.Pods[pod] = r
 	}
 	baseline := r.Baseline

@@ -40,8 +40,8 @@ func (l *Lag) add(before, x float64) {
 	l.Second += x
 }
 
-// about returns the sum of the products of neighbours about a mean.
-func (l Lag) about(mean float64) float64 {
+// sumAbout returns the sum of the products of neighbours about a mean.
+func (l Lag) sumAbout(mean float64) float64 {
 	return l.Products - mean*(l.First+l.Second) + float64(l.Pairs)*mean*mean
 }
 

@@ -32,7 +32,7 @@ func (e *Experiment) Next(b Block) Decision {
 		return Decision{Hold, "the experiment is over: " + e.State.Cause, e.Share()}
 	}
 	if f := e.inspect(&b); f != nil {
-		return e.refused(f)
+		return e.refuseBlock(f)
 	}
 	if cause := e.hardStop(&b); cause != "" {
 		e.expose(&b)
@@ -43,14 +43,14 @@ func (e *Experiment) Next(b Block) Decision {
 	case f != nil && f.idle:
 		return e.idled(&b, f)
 	case f != nil:
-		return e.refused(f)
+		return e.refuseBlock(f)
 	}
 	e.count(&b)
 	return e.decide()
 }
 
-// refused enters a block that cannot be used.
-func (e *Experiment) refused(f *fault) Decision {
+// refuseBlock enters a block that cannot be used.
+func (e *Experiment) refuseBlock(f *fault) Decision {
 	e.State.Refused++
 	e.State.Unusable++
 	switch {
@@ -108,7 +108,7 @@ func (e *Experiment) remember(b *Block) {
 	}
 	e.expose(b)
 	missing := map[Arm]float64{}
-	for _, arm := range b.lost() {
+	for _, arm := range b.silentArms() {
 		missing[arm]++
 	}
 	if len(missing) > 0 {
@@ -132,7 +132,7 @@ func (e *Experiment) unusable(b *Block) *fault {
 		return &fault{stop: true, what: fmt.Sprintf("slices are lost on some arms more than on others (p = %.2g; %s): "+
 			"a crash or a time-out hides what that arm does", p, counts(e.State.Missing.Counts))}
 	}
-	if lost := b.lost(); len(lost) > 0 {
+	if lost := b.silentArms(); len(lost) > 0 {
 		return refuse("block %d of %s lacks arm %s", b.Seq, b.ID, lost[0])
 	}
 	arms := b.totals()
@@ -286,7 +286,7 @@ func (e *Experiment) ship() Decision {
 		if t := e.State.Effect[m]; t != nil {
 			e.State.Proven[m] = e.gainInterval(t, m)
 		}
-		if cause == "" && e.better(m) == "" {
+		if cause == "" && e.lacksSuccess(m) == "" {
 			cause = fmt.Sprintf("%s changes by %s and every guardrail is non-inferior", m,
 				m.Span(e.gainInterval(e.State.Effect[m], m)))
 		}

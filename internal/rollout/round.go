@@ -7,13 +7,13 @@ type Round struct {
 	Stop string `json:"stop,omitempty"` // why a person ends the experiment
 	// Hold and End come from outside guardrails: why the step is held, and why the experiment is
 	// to end.
-	Hold  string  `json:"hold,omitempty"`
-	End   string  `json:"end,omitempty"`
-	Heard []Heard `json:"heard,omitempty"`
+	Hold  string        `json:"hold,omitempty"`
+	End   string        `json:"end,omitempty"`
+	Heard []ProcessNews `json:"heard,omitempty"`
 }
 
-// A Heard is the news of one process.
-type Heard struct {
+// A ProcessNews is the news of one process.
+type ProcessNews struct {
 	Process string  `json:"process"` // its address
 	Blocks  []Block `json:"blocks,omitempty"`
 	Silent  float64 `json:"silent,omitempty"`  // seconds without an answer
@@ -50,7 +50,7 @@ func (e *Experiment) Take(r Round) (all []Decision) {
 
 // ends returns why a process's news ends the experiment. A silent process ends it, too: the state
 // of its candidate is unknown.
-func (h Heard) ends() string {
+func (h ProcessNews) ends() string {
 	switch {
 	case h.Tripped != "":
 		return h.Process + " switched to the original by itself: " + h.Tripped

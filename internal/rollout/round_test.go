@@ -11,17 +11,19 @@ func TestRound(t *testing.T) {
 		name, cause string
 		round       Round
 	}{
-		{"a person", "enough", Round{Stop: "enough", End: "burn", Heard: []Heard{{Process: "a", Tripped: "panicked"}}}},
+		{"a person", "enough", Round{Stop: "enough", End: "burn", Heard: []ProcessNews{{Process: "a",
+			Tripped: "panicked"}}}},
 		{"who watches", "burn", Round{Hold: "an alert", End: "burn"}},
 		{"a process that tripped", "a switched to the original by itself: panicked",
-			Round{Heard: []Heard{{Process: "a", Tripped: "panicked"}, {Process: "b", Ended: "its time is over"}}}},
+			Round{Heard: []ProcessNews{{Process: "a", Tripped: "panicked"}, {Process: "b",
+				Ended: "its time is over"}}}},
 		{"one that ended", "b: its time is over",
-			Round{Heard: []Heard{{Process: "a"}, {Process: "b", Ended: "its time is over"}}}},
+			Round{Heard: []ProcessNews{{Process: "a"}, {Process: "b", Ended: "its time is over"}}}},
 		{"one that is silent", "a does not answer for 30 s: refused",
-			Round{Heard: []Heard{{Process: "a", Silent: Patience + 1, Fault: "refused"}}}},
+			Round{Heard: []ProcessNews{{Process: "a", Silent: Patience + 1, Fault: "refused"}}}},
 		{"one that is silent for a moment", "",
-			Round{Heard: []Heard{{Process: "a", Silent: Patience - 1, Fault: "refused"}}}},
-		{"an alert", "", Round{Hold: "an alert", Heard: []Heard{{Process: "a"}}}},
+			Round{Heard: []ProcessNews{{Process: "a", Silent: Patience - 1, Fault: "refused"}}}},
+		{"an alert", "", Round{Hold: "an alert", Heard: []ProcessNews{{Process: "a"}}}},
 	} {
 		e, err := New(Plan{Build: "b1"})
 		if err != nil {
@@ -35,7 +37,7 @@ func TestRound(t *testing.T) {
 		if e.State.Held != row.round.Hold && row.cause == "" {
 			t.Errorf("%s: held for %q", row.name, e.State.Held)
 		}
-		again := e.Take(Round{Heard: []Heard{{Process: "c", Tripped: "again"}}})
+		again := e.Take(Round{Heard: []ProcessNews{{Process: "c", Tripped: "again"}}})
 		if row.cause != "" && len(again) != 0 {
 			t.Errorf("%s: after its end %+v", row.name, again)
 		}

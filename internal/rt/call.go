@@ -126,8 +126,8 @@ func overdue(used, watched, limit time.Duration) bool {
 	return used > limit || watched > wallFactor*limit && used < watched/awake
 }
 
-// watched starts the watchdog.
-func watched[A, R any](h *Harness[A, R]) *guard[A, R] {
+// startWatchdog starts the watchdog.
+func startWatchdog[A, R any](h *Harness[A, R]) *guard[A, R] {
 	g := &guard[A, R]{h: h}
 	go g.watch()
 	return g
@@ -147,7 +147,7 @@ func (g *guard[A, R]) call(v, id int, a *A, r *R) (p *thrown) {
 		g.calls.Add(1)
 		Idle()
 		// Goroutines that the call leaves are awaited, so that they do not run into the next one.
-		g.ended(v, base)
+		g.waitLeftBehind(v, base)
 	}()
 	g.h.Variants[v].Eval(a, r)
 	done = true

@@ -104,8 +104,8 @@ func decimalSum(a, b string) string {
 	return strings.TrimLeft(string(out), "0")
 }
 
-// changed visits the records' texts in all these ways.
-func (x *exhauster) changed(yield func() bool) {
+// visitChanged visits the records' texts in all these ways.
+func (x *exhauster) visitChanged(yield func() bool) {
 	for _, change := range []func(s spot, text []byte, try func([]byte) bool) bool{x.changeWhole, x.changeNumbers,
 		x.changeBytes, x.stretch} {
 		seen := map[string]bool{}
@@ -130,8 +130,8 @@ func (x *exhauster) changed(yield func() bool) {
 	}
 }
 
-// outside is put before and after a whole text.
-var outside = []string{"\n", "\r\n", " ", "\t", "\x00", "\ufeff", "\"", "'", "#", ",", ";", "\\", "\u00a0", "\u205f"}
+// outerTexts is put before and after a whole text.
+var outerTexts = []string{"\n", "\r\n", " ", "\t", "\x00", "\ufeff", "\"", "'", "#", ",", ";", "\\", "\u00a0", "\u205f"}
 
 func (x *exhauster) changeWhole(_ spot, text []byte, try func([]byte) bool) bool {
 	for _, f := range wholeChanges {
@@ -140,7 +140,7 @@ func (x *exhauster) changeWhole(_ spot, text []byte, try func([]byte) bool) bool
 		}
 	}
 	// Characters outside of the text's language come before it, after it, and on both sides.
-	for _, o := range outside {
+	for _, o := range outerTexts {
 		if !try(slices.Concat([]byte(o), text)) || !try(slices.Concat(text, []byte(o))) ||
 			!try(slices.Concat([]byte(o), text, []byte(o))) {
 			return false

@@ -28,13 +28,13 @@ const (
 func (p *replayer[A, R]) cold() {
 	// Threads have checkers of their own.
 	if p.q.Cold != ColdThreads {
-		p.check = newChecker(watched(p.h), p.q.Variant, p.q.Panics)
+		p.check = newChecker(startWatchdog(p.h), p.q.Variant, p.q.Panics)
 	}
 	switch p.q.Cold {
 	case ColdRefill:
 		p.refilled()
 	case ColdKept:
-		p.keptApart()
+		p.keepTwice()
 	case ColdThreads:
 		p.coldThreads()
 	case ColdCount:
@@ -202,10 +202,10 @@ func changeMiddle(v reflect.Value, inside bool) {
 	}
 }
 
-// keptApart makes two equal calls in different memory for each record, and
+// keepTwice makes two equal calls in different memory for each record, and
 // keeps the first result. The second one may not lie where the first one does,
 // and writing into both may not change the third answer.
-func (p *replayer[A, R]) keptApart() {
+func (p *replayer[A, R]) keepTwice() {
 	suspects := 0
 	// A few records are compared however slow they are.
 	for n, i := range p.picks {

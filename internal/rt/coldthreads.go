@@ -20,7 +20,7 @@ func (p *replayer[A, R]) coldThreads() {
 	}
 	wg.Wait()
 	// The original answers afterwards, one call at a time.
-	c := newChecker(watched(p.h), p.q.Variant, p.q.Panics)
+	c := newChecker(startWatchdog(p.h), p.q.Variant, p.q.Panics)
 	p.check = c
 	for n, i := range p.picks {
 		src := &p.records[i]

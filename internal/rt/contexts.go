@@ -14,8 +14,8 @@ import (
 // its own way: cut off, overlong, a surrogate, beyond the last rune, a lone
 // continuation.
 var (
-	spaces = membersOf(unicode.White_Space)
-	broken = []string{"\x80", "\xc2", "\xc0\x80", "\xc1\xbf", "\xe0\x80\x80", "\xe2\x82", "\xed\xa0\x80",
+	spaces       = membersOf(unicode.White_Space)
+	invalidTexts = []string{"\x80", "\xc2", "\xc0\x80", "\xc1\xbf", "\xe0\x80\x80", "\xe2\x82", "\xed\xa0\x80",
 		"\xed\xbf\xbf", "\xf0\x9f\x98", "\xf0\x80\x80\x80",
 		"\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xfe", "\xff"}
 )
@@ -61,7 +61,7 @@ func (x *exhauster) pieces() (list []string, few int) {
 	for _, r := range notable {
 		add(string(r))
 	}
-	for _, s := range broken {
+	for _, s := range invalidTexts {
 		add(s)
 	}
 	few = len(list)

@@ -40,7 +40,7 @@ func (x *exhauster) covering(yield func() bool) {
 			levels = c.next(rng)
 		}
 		if levels == nil {
-			levels = drawn(parts, rng)
+			levels = drawRow(parts, rng)
 		}
 		x.args.base(row % x.args.bases)
 		longest := x.args.build(parts, levels)
@@ -50,7 +50,7 @@ func (x *exhauster) covering(yield func() bool) {
 	}
 }
 
-func drawn(parts []factor, rng *rand.Rand) []int {
+func drawRow(parts []factor, rng *rand.Rand) []int {
 	levels := make([]int, len(parts))
 	for i, p := range parts {
 		levels[i] = rng.IntN(p.levels)

@@ -113,8 +113,8 @@ func (d *decoder) count() int {
 	return int(n)
 }
 
-// small reads a number that fits an int.
-func (d *decoder) small() int {
+// readInt reads a number that fits an int.
+func (d *decoder) readInt() int {
 	n := d.uint()
 	if n > math.MaxInt32 {
 		d.fail("%d is out of range", n)

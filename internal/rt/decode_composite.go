@@ -136,7 +136,7 @@ func sliceDecoder(c *coder, isBytes bool) func(*decoder, unsafe.Pointer) {
 	}
 	return func(d *decoder, p unsafe.Pointer) {
 		// Shared memory may be defined right in front of the first slice of it.
-		tag := d.back(elem)
+		tag := d.readDefinitions(elem)
 		switch tag {
 		case tagNil:
 		case own:
@@ -190,7 +190,7 @@ func pointerDecoder(elem *coder, off uintptr) func(*decoder, unsafe.Pointer) {
 		// A shared value is described at its first use. Go on with what it refers to.
 		if tag == tagBack {
 			d.i--
-			tag = d.back(elem)
+			tag = d.readDefinitions(elem)
 		}
 		switch tag {
 		case tagNil:

@@ -11,9 +11,9 @@ type object struct {
 	n    int
 }
 
-// back reads the definitions that may precede a reference, and returns the
+// readDefinitions reads the definitions that may precede a reference, and returns the
 // tag that follows.
-func (d *decoder) back(elem *coder) byte {
+func (d *decoder) readDefinitions(elem *coder) byte {
 	tag := d.tag()
 	for tag == tagBack && d.err == nil {
 		id, n, live := d.uint(), d.uint(), d.count()
@@ -45,7 +45,7 @@ type reference struct {
 func (d *decoder) reference() reference {
 	r := reference{id: d.uint()}
 	for n := d.count(); n > 0 && d.err == nil; n-- {
-		r.steps = append(r.steps, d.small())
+		r.steps = append(r.steps, d.readInt())
 	}
 	return r
 }
@@ -107,7 +107,7 @@ func (d *decoder) whenDefined(id uint64, f func(d *decoder)) {
 // sliceRef reads a slice of shared memory. It must fit into that memory: a file can claim anything.
 func (d *decoder) sliceRef(elem *coder, p unsafe.Pointer) {
 	r := d.reference()
-	r.len, r.cap = d.small(), d.small()
+	r.len, r.cap = d.readInt(), d.readInt()
 	d.whenDefined(r.id, func(d *decoder) {
 		q, room := d.locate(r, elem.typ)
 		if d.err != nil {

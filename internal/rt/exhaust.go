@@ -89,7 +89,8 @@ var phases = []struct {
 }{
 	{"numbers", 1, (*exhauster).numbers}, {"negative", 1, (*exhauster).negative}, {"bounds", 1, (*exhauster).bounds},
 	{"fields", 2, (*exhauster).fields}, {"lengths", 2, (*exhauster).lengths}, {"bytes", 3, (*exhauster).bytes},
-	{"places", 4, (*exhauster).places}, {"contexts", 2, (*exhauster).contexts}, {"changed", 3, (*exhauster).changed},
+	{"places", 4, (*exhauster).places}, {"contexts", 2, (*exhauster).contexts},
+	{"changed", 3, (*exhauster).visitChanged},
 	{"related", 2, (*exhauster).related}, {"twins", 2, (*exhauster).twins}, {"covering", 2, (*exhauster).covering},
 	{"collided", 1, (*exhauster).collided}, {"pairs", 2, (*exhauster).pairs}, {"words", 3, (*exhauster).allWords},
 	{"classes", 3, (*exhauster).classWords}, {"inside", 3, (*exhauster).putPieces}, {"runes", 3, (*exhauster).runes},
@@ -124,7 +125,7 @@ func (h *Harness[A, R]) exhauster(q *Exhaust) (*exhauster, *stand[A, R], error) 
 		return nil, nil, fmt.Errorf("exhaust: there is no variant %d", q.Variant)
 	}
 	// A stand holds one case at a time, for both versions.
-	s := &stand[A, R]{check: newChecker(watched(h), q.Variant, q.Panics), plain: coderFor[A]().flat}
+	s := &stand[A, R]{check: newChecker(startWatchdog(h), q.Variant, q.Panics), plain: coderFor[A]().flat}
 	x := &exhauster{q: q, start: time.Now(), end: math.MaxInt, stand: s, check: &s.check.checkCounts}
 	v := reflect.ValueOf(&s.a).Elem()
 	x.args = arguments{domain: newDomain(q, reflect.TypeFor[A]().PkgPath()), from: s, v: v}

@@ -73,7 +73,7 @@ func (g *goWriter) declare(v *Value, s *Shape) {
 		}
 		g.declareAll(b.Elems, s)
 	}
-	g.declareAll(v.Elems, g.inside(v, s))
+	g.declareAll(v.Elems, g.elemShape(v, s))
 }
 
 func (g *goWriter) declareAll(list []Value, s *Shape) {
@@ -91,8 +91,8 @@ func (g *goWriter) declareAll(list []Value, s *Shape) {
 	}
 }
 
-// inside returns the shape that holds v.Elems: that of the dynamic type for an interface value.
-func (g *goWriter) inside(v *Value, s *Shape) *Shape {
+// elemShape returns the shape that holds v.Elems: that of the dynamic type for an interface value.
+func (g *goWriter) elemShape(v *Value, s *Shape) *Shape {
 	if v.Kind != KindInterface {
 		return s
 	}

@@ -197,7 +197,7 @@ func (g *grower[A, R]) make(way string, base int, group []int, n int) {
 		case way == wayOne && was > 0:
 			f.Set(repeatedTo(f.Slice(was/2, was/2+1), n))
 		case way == wayJoined:
-			f.Set(repeatedTo(g.joined(i, n), n))
+			f.Set(repeatedTo(g.joinedSequences(i, n), n))
 		case was > 0:
 			f.Set(repeatedTo(f, n))
 		default:
@@ -247,8 +247,8 @@ func repeatedTo(v reflect.Value, n int) reflect.Value {
 	return out
 }
 
-// joined returns the sequences of the records in a row, n elements or fewer.
-func (g *grower[A, R]) joined(slot, n int) reflect.Value {
+// joinedSequences returns the sequences of the records in a row, n elements or fewer.
+func (g *grower[A, R]) joinedSequences(slot, n int) reflect.Value {
 	// The record in place is the pattern for other slots, so it comes back at the end.
 	x, keep := g.x, g.s.a
 	t := x.args.slots[slot].t

@@ -119,8 +119,8 @@ type guidedSearch struct {
 	describe func(id int, p any) *Diff
 
 	seeds  []any
-	kept   []*kept
-	queue  []*kept // not yet matched
+	kept   []*keptInput
+	queue  []*keptInput // not yet matched
 	cap    int64
 	capLen int
 	begun  time.Duration
@@ -132,8 +132,8 @@ type guidedSearch struct {
 	out    GuideReply
 }
 
-// A kept is an input that showed something new.
-type kept struct {
+// A keptInput is an input that showed something new.
+type keptInput struct {
 	args  any
 	size  int // of its texts and lists
 	picks int // how often it was mutated, long inputs counting more
@@ -180,7 +180,7 @@ func newGuide(q *GuideRequest, d *domain, pkg string, types map[string]reflect.T
 
 // keep adds an input to those that are mutated.
 func (g *guidedSearch) keep(p any) {
-	k := &kept{args: p}
+	k := &keptInput{args: p}
 	for _, at := range g.places(p) {
 		if at.kind == textPlace || at.kind == listPlace {
 			k.size += at.v.Len()
@@ -243,7 +243,7 @@ func (g *guidedSearch) stopped() bool {
 }
 
 // pick prefers what was mutated less.
-func (g *guidedSearch) pick() *kept {
+func (g *guidedSearch) pick() *keptInput {
 	best := g.kept[g.rng.IntN(len(g.kept))]
 	for range 2 {
 		if k := g.kept[g.rng.IntN(len(g.kept))]; k.picks < best.picks {

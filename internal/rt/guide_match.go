@@ -18,7 +18,7 @@ const (
 // match looks for the operands that an input's decisions compared in the input
 // itself, and tries what happens when one operand is put in place of the
 // other.
-func (g *guidedSearch) match(k *kept) {
+func (g *guidedSearch) match(k *keptInput) {
 	// Call the input once more with the trace of comparisons on.
 	beginRun(true)
 	g.next++
@@ -73,7 +73,7 @@ func (p *tracePair) turned() tracePair {
 
 // matchPair tries y wherever x occurs: everywhere at once, so that what was equal
 // stays so, and at each place alone.
-func (g *guidedSearch) matchPair(k *kept, p *tracePair, left *int) {
+func (g *guidedSearch) matchPair(k *keptInput, p *tracePair, left *int) {
 	places := g.places(k.args)
 	// With one place only, this is what the loop below tries.
 	if c := g.clone(k.args); g.everywhere(g.places(c), p) > 1 {

@@ -98,7 +98,7 @@ func (g *guidedSearch) elements(v reflect.Value, depth int, list *[]place) {
 }
 
 // mutant changes a copy of an input at one place or a few.
-func (g *guidedSearch) mutant(k *kept) any {
+func (g *guidedSearch) mutant(k *keptInput) any {
 	p := g.clone(k.args)
 	// One in twelve takes a part of another input first.
 	if g.rng.IntN(12) == 0 {
@@ -152,7 +152,7 @@ func (g *guidedSearch) cross(p any) {
 
 // change mutates a place, in the way of its kind. A change that would make a text too long is
 // dropped.
-func (g *guidedSearch) change(at place, k *kept, list []place) {
+func (g *guidedSearch) change(at place, k *keptInput, list []place) {
 	switch at.kind {
 	case boolPlace:
 		at.v.SetBool(!at.v.Bool())
@@ -207,7 +207,7 @@ func textOf(v reflect.Value) []byte {
 // number draws another number: near, with one bit changed, negated, like another place or its
 // length, drawn freely, or from a comparison that the input took part in. A constant of the code is
 // the rest.
-func (g *guidedSearch) number(n uint64, k *kept, list []place) uint64 {
+func (g *guidedSearch) number(n uint64, k *keptInput, list []place) uint64 {
 	switch g.rng.IntN(9) {
 	case 0:
 		return n + 1
@@ -241,7 +241,7 @@ func (g *guidedSearch) number(n uint64, k *kept, list []place) uint64 {
 
 // float draws another float: a neighbour, the opposite, twice as much, another bit, or one that was
 // compared with. Otherwise it is a value of the domain.
-func (g *guidedSearch) float(f float64, k *kept) float64 {
+func (g *guidedSearch) float(f float64, k *keptInput) float64 {
 	switch g.rng.IntN(7) {
 	case 0:
 		return f + 1
@@ -330,7 +330,7 @@ func (g *guidedSearch) resized(v reflect.Value, n int) reflect.Value {
 }
 
 // text changes a text.
-func (g *guidedSearch) text(b []byte, k *kept, list []place) []byte {
+func (g *guidedSearch) text(b []byte, k *keptInput, list []place) []byte {
 	n := len(b)
 	if n == 0 {
 		return g.piece(k, list)
@@ -395,7 +395,7 @@ func insert(b []byte, i, j int, s []byte) []byte {
 
 // piece returns a short text: a letter or constant of the versions, an operand that they compared,
 // a text from elsewhere in the input, or a number.
-func (g *guidedSearch) piece(k *kept, list []place) []byte {
+func (g *guidedSearch) piece(k *keptInput, list []place) []byte {
 	switch g.rng.IntN(7) {
 	case 0, 1:
 		return []byte(g.letters[g.rng.IntN(len(g.letters))])

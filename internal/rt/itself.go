@@ -19,8 +19,9 @@ const (
 	vainLooks   = 4  // times itselfTime, after which the looks end
 )
 
-// An itself says what the original is known to do on an input when it does not agree with itself.
-type itself struct {
+// A selfDifference says what the original is known to do on an input when it does not agree with
+// itself.
+type selfDifference struct {
 	differs  bool
 	outcomes map[uint64]bool
 	holds    map[uint64]bool // what the outcomes hold, in any order
@@ -29,16 +30,16 @@ type itself struct {
 
 // few reports whether the outcomes, or what they hold, are so few that all of them are likely to be
 // known.
-func (o *itself) few(of map[uint64]bool) bool { return len(of)*manyOf <= o.runs }
+func (o *selfDifference) few(of map[uint64]bool) bool { return len(of)*manyOf <= o.runs }
 
 // selfDiffers reports whether the original does not even agree with itself.
 func (c *checker[A, R]) selfDiffers(id int, src *A) bool {
-	return c.againstItself(id, src, maxItself, false).differs
+	return c.repeatOriginal(id, src, maxItself, false).differs
 }
 
-// againstItself runs the original again and again. It ends at the first difference, unless all
+// repeatOriginal runs the original again and again. It ends at the first difference, unless all
 // outcomes are wanted.
-func (c *checker[A, R]) againstItself(id int, src *A, most int, all bool) (o itself) {
+func (c *checker[A, R]) repeatOriginal(id int, src *A, most int, all bool) (o selfDifference) {
 	// The candidate's outcome is put aside, because differ compares what lies in its place.
 	a, r, p := c.a[1], c.r[1], c.p[1]
 	defer func() { c.a[1], c.r[1], c.p[1] = a, r, p }()
@@ -47,7 +48,7 @@ func (c *checker[A, R]) againstItself(id int, src *A, most int, all bool) (o its
 	o.outcomes, o.holds = map[uint64]bool{}, map[uint64]bool{}
 	var first func()
 	// The first run takes that place, and each later one is compared with it.
-	c.often(most, func(n int) bool {
+	c.repeatWhile(most, func(n int) bool {
 		c.run(0, id, src)
 		if n == 0 {
 			a, r, p := c.a[0], c.r[0], c.p[0]
@@ -65,10 +66,10 @@ func (c *checker[A, R]) againstItself(id int, src *A, most int, all bool) (o its
 	return o
 }
 
-// often calls run up to so often, while there is time to look at the original, and while run wants
-// more. A look that takes all of that time is one at a candidate that differs, after which no other
-// input comes.
-func (c *checker[A, R]) often(most int, run func(n int) bool) {
+// repeatWhile calls run up to so often, while there is time to look at the original, and while run
+// wants more. A look that takes all of that time is one at a candidate that differs, after which no
+// other input comes.
+func (c *checker[A, R]) repeatWhile(most int, run func(n int) bool) {
 	began := ProcessCPU()
 	for n := 0; n < minItself || n < most && !c.minimising && ProcessCPU()-began < itselfTime; n++ {
 		if !run(n) {
@@ -92,7 +93,7 @@ func (c *checker[A, R]) mayDo(id int, src *A) bool {
 	}
 	began, found := ProcessCPU(), false
 	// Does the original ever do what the candidate did?
-	c.often(most, func(int) bool {
+	c.repeatWhile(most, func(int) bool {
 		c.run(0, id, src)
 		found = c.differ() == ""
 		return !found
@@ -102,7 +103,7 @@ func (c *checker[A, R]) mayDo(id int, src *A) bool {
 	}
 	// If not, see how many things it does. With few outcomes the candidate's is not among them, so
 	// it is wrong. With many, at least what holds in all orders must hold.
-	o := c.againstItself(id, src, most, true)
+	o := c.repeatOriginal(id, src, most, true)
 	c.lookedFor += ProcessCPU() - began
 	if o.outcomes[c.hash(1)] {
 		return true

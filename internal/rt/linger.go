@@ -39,11 +39,11 @@ func lingers(base int) int {
 // A stray counts the goroutines that a call left behind.
 type stray struct{ v, goroutines int }
 
-// ended looks for goroutines that the last call of variant v left behind, of
+// waitLeftBehind looks for goroutines that the last call of variant v left behind, of
 // base that there were before. It waits for the first ones only: of a target
 // that leaves some behind itself nothing can be said, and a candidate that does
 // is refused.
-func (g *guard[A, R]) ended(v, base int) {
+func (g *guard[A, R]) waitLeftBehind(v, base int) {
 	if g.stray != nil || runtime.NumGoroutine() <= base {
 		return
 	}

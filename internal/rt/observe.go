@@ -81,7 +81,7 @@ func (h *Harness[A, R]) observe(q *Observe) (any, error) {
 		o.observeAll(q)
 	}
 	if q.Mine {
-		o.mine()
+		o.tryShortTexts()
 	}
 	Idle()
 	if q.Generate > 0 {
@@ -273,7 +273,7 @@ func (o *observer[A, R]) tie() {
 		if !slices.Contains(o.out.Unstable, index) {
 			continue
 		}
-		known := itself{outcomes: map[uint64]bool{}}
+		known := selfDifference{outcomes: map[uint64]bool{}}
 		for range maxItself / 4 {
 			if time.Now().After(o.deadline) {
 				return
@@ -438,8 +438,8 @@ func shares(a, b variable) bool {
 	return false
 }
 
-// mine tries all texts of one and two bytes.
-func (o *observer[A, R]) mine() {
+// tryShortTexts tries all texts of one and two bytes.
+func (o *observer[A, R]) tryShortTexts() {
 	// Only a function from a text to a text of the same type can have fixed points.
 	if len(o.in.fields) != 1 || o.same != 0 {
 		return

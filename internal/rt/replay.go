@@ -133,7 +133,7 @@ func (p *replayer[A, R]) show(i int) {
 	if i < 0 || i >= len(p.records) {
 		return
 	}
-	c := newChecker(watched(p.h), p.q.Variant, p.q.Panics)
+	c := newChecker(startWatchdog(p.h), p.q.Variant, p.q.Panics)
 	c.input.Store(&p.records[i])
 	c.limit.Store(int64(originalLimit))
 	c.run(0, i, &p.records[i])
@@ -179,7 +179,7 @@ func hadItsTime(used, wall, budget time.Duration) bool {
 // compared with the candidate's own first answers. Between them and at the
 // end, results that were kept are read again.
 func (p *replayer[A, R]) run() {
-	p.check = newChecker(watched(p.h), p.q.Variant, p.q.Panics)
+	p.check = newChecker(startWatchdog(p.h), p.q.Variant, p.q.Panics)
 	// The costly checks run on 64 of the calls, or on as many as the request says.
 	deep := p.q.Deep
 	if deep == 0 {
@@ -282,7 +282,7 @@ func (p *replayer[A, R]) secondPass() {
 // concurrently calls the candidate from several goroutines at once. Each
 // answer must be that of a single call; the race detector watches the rest.
 func (p *replayer[A, R]) concurrently() {
-	c := newChecker(watched(p.h), p.q.Variant, p.q.Panics)
+	c := newChecker(startWatchdog(p.h), p.q.Variant, p.q.Panics)
 	p.check = c
 	// Answers of single calls come first: they are what each thread's answers must be.
 	for n, i := range p.picks {
@@ -359,7 +359,7 @@ func (p *replayer[A, R]) callUnguarded(a *A, r *R) (t *thrown) {
 
 // collect returns results of the original, and its time.
 func (p *replayer[A, R]) collect() {
-	c := newChecker(watched(p.h), 0, "")
+	c := newChecker(startWatchdog(p.h), 0, "")
 	size := 0
 	for _, i := range p.picks {
 		// Enough results, or no time left.

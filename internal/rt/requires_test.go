@@ -26,7 +26,7 @@ func differOf(t *testing.T, a termArgs, ignore []string, original, candidate fun
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { h.agree(&Terms{}) })
-	return newChecker(watched(h), 1, PanicsExact).compare(0, &a)
+	return newChecker(startWatchdog(h), 1, PanicsExact).compare(0, &a)
 }
 
 // TestIgnore checks that each kind of difference is seen when it is not ignored, and only its own
@@ -91,7 +91,7 @@ func TestRequires(t *testing.T) {
 	if err := h.agree(&Terms{Requires: []int{0}}); err != nil {
 		t.Fatal(err)
 	}
-	c := newChecker(watched(h), 1, PanicsExact)
+	c := newChecker(startWatchdog(h), 1, PanicsExact)
 	// "" panics
 	for text, differs := range map[string]bool{"a": true, "ab": true, "abc": false, "b": false, "": false} {
 		if d := c.compare(0, &termArgs{A1: text}); (d != nil) != differs {

@@ -150,11 +150,11 @@ func (r *valueReader) composite(tag byte, v *Value) {
 	switch tag {
 	case tagBytes:
 		n := r.count()
-		v.Spare = r.small()
+		v.Spare = r.readInt()
 		v.Str = string(r.take(n))
 	case tagList:
 		n := r.count()
-		v.Spare = r.small()
+		v.Spare = r.readInt()
 		v.Elems = r.values(n)
 	case tagArray, tagTuple:
 		v.Elems = r.values(r.count())
@@ -239,13 +239,13 @@ func (r *valueReader) fields(tag byte) []string {
 }
 
 func (r *valueReader) backing(tag byte) *Back {
-	b := &Back{ID: r.small()}
+	b := &Back{ID: r.readInt()}
 	if tag == tagBackMap {
 		b.Map = true
 		b.Elems = r.values(2 * r.count())
 		return b
 	}
-	b.Len = r.small()
+	b.Len = r.readInt()
 	b.Elems = r.values(r.count())
 	if len(b.Elems) > b.Len {
 		r.fail("shared memory %d is not well described", b.ID)
@@ -254,12 +254,12 @@ func (r *valueReader) backing(tag byte) *Back {
 }
 
 func (r *valueReader) refer(tag byte, v *Value) {
-	v.Ref = &Ref{ID: r.small()}
+	v.Ref = &Ref{ID: r.readInt()}
 	for n := r.count(); n > 0 && r.err == nil; n-- {
-		v.Ref.Steps = append(v.Ref.Steps, r.small())
+		v.Ref.Steps = append(v.Ref.Steps, r.readInt())
 	}
 	if tag == tagSlice {
-		v.Ref.Len, v.Ref.Cap = r.small(), r.small()
+		v.Ref.Len, v.Ref.Cap = r.readInt(), r.readInt()
 	}
 }
 

@@ -51,8 +51,8 @@ func (x *exhauster) lengths(yield func() bool) {
 	}
 }
 
-// far are the lengths beyond the sweep: around the sizes of blocks and buffers.
-var far = []int{301, 400, 511, 512, 513, 700, 1000, 1023, 1024, 1025, 1500, 2000, 2047, 2048, 2049, 3000, 4000,
+// farLengths are the lengths beyond the sweep: around the sizes of blocks and buffers.
+var farLengths = []int{301, 400, 511, 512, 513, 700, 1000, 1023, 1024, 1025, 1500, 2000, 2047, 2048, 2049, 3000, 4000,
 	4095, 4096, 4097,
 	5000, 8000, 8191, 8192, 8193, 10000, 16384, 20000, 32767, 32768, 32769, 50000, 65535, 65536, 65537, 100001}
 
@@ -61,7 +61,7 @@ var far = []int{301, 400, 511, 512, 513, 700, 1000, 1023, 1024, 1025, 1500, 2000
 func (x *exhauster) long(yield func() bool) {
 	rng := rand.New(rand.NewPCG(x.q.Seed, 4))
 	// A length that was too slow before is not tried again.
-	for _, n := range far {
+	for _, n := range farLengths {
 		if n > x.capLen {
 			return
 		}
@@ -184,9 +184,9 @@ func (a *arguments) text(old reflect.Value, n, way int, rng *rand.Rand) []byte {
 	return b[:n]
 }
 
-// around are the lengths into which single bytes are put: around the widths of
+// wordLengths are the lengths into which single bytes are put: around the widths of
 // unrolled loops and of words.
-var around = []int{9, 1, 17, 33, 2, 3, 4, 5, 7, 8, 12, 15, 16, 24, 31, 32, 40, 63, 64, 65, 100, 129}
+var wordLengths = []int{9, 1, 17, 33, 2, 3, 4, 5, 7, 8, 12, 15, 16, 24, 31, 32, 40, 63, 64, 65, 100, 129}
 
 // words makes texts end in eight times the same byte, each byte in turn: a wrong mask over a word
 // may accept eight equal bytes and still reject one of them among others.
@@ -218,7 +218,7 @@ func (x *exhauster) bytes(yield func() bool) {
 	}
 	// Texts of several lengths around, with the base's own content or plain letters: each value
 	// goes to each telling place.
-	for _, n := range around {
+	for _, n := range wordLengths {
 		for k := range x.args.bases {
 			ok := true
 			x.args.each(isText, func(i int, t reflect.Type) bool {

@@ -62,7 +62,7 @@ func systems(t *testing.T) map[string]*Sandbox {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range s.Missing() {
+	for _, m := range s.MissingWalls() {
 		t.Log("missing here: ", m)
 	}
 	bare, err := New(Options{Fallback: true})

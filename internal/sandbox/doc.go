@@ -28,8 +28,8 @@
 // and ends with its parent. A start costs a few milliseconds.
 //
 // Where namespaces are refused (containers, some distributions) the rest still holds, and
-// [Sandbox.Missing] lists the missing walls. On systems other than Linux only the time and output
-// limits and the process group remain.
+// [Sandbox.MissingWalls] lists the missing walls. On systems other than Linux only the time and
+// output limits and the process group remain.
 //
 // It has limits. Without a cgroup it bounds memory for each process, not in total. It does not hide
 // the processor from side channels, and it trusts the kernel.

@@ -83,7 +83,7 @@ func (s *Sandbox) orders(c *Command) (*orders, error) {
 		Argv: append([]string{c.Path}, c.Args...),
 		Dir:  c.Dir, Home: boxDir, Files: c.Files, Read: slices.Concat(c.needs(), []string{c.Path}, c.Read),
 		Write: c.Write,
-		CPUs:  c.CPUs, Limits: c.Limits.or(defaults[c.Profile]), UID: -1, Root: os.Getuid() == 0,
+		CPUs:  c.CPUs, Limits: c.Limits.withDefaults(defaults[c.Profile]), UID: -1, Root: os.Getuid() == 0,
 	}
 	for _, f := range c.Files {
 		if f.Name != filepath.Base(f.Name) || f.Name == ".." || f.Name == "." {
@@ -357,7 +357,7 @@ func (p *process) result(o *orders, end departed, cause error) Result {
 		Stdout: p.stdout.bytes(), Stderr: p.stderr.bytes(), Code: -1, MaxRSS: u.Maxrss * 1024,
 		User: time.Duration(u.Utime.Nano()), System: time.Duration(u.Stime.Nano()),
 	}
-	elsewhere.Add(int64(r.User + r.System))
+	uncountedTime.Add(int64(r.User + r.System))
 	switch {
 	case ws.Signaled():
 		r.Signal = ws.Signal().String()
@@ -369,7 +369,7 @@ func (p *process) result(o *orders, end departed, cause error) Result {
 	if r.Code == 0 || r.Code > 0 && cause != errOutput && cause != errDisk {
 		cause = nil // it ended by itself before the limit struck
 	}
-	r.Ended = ended(&r, o.Limits, cause)
+	r.Ended = explainEnd(&r, o.Limits, cause)
 	if p.group.killed() {
 		r.Ended = Memory
 	}

@@ -52,7 +52,7 @@ func (s *Sandbox) Run(ctx context.Context, c Command) (Result, error) {
 		}
 	}
 	// Wall time and output stop the whole process group.
-	l := c.Limits.or(defaults[c.Profile])
+	l := c.Limits.withDefaults(defaults[c.Profile])
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	if l.Wall > 0 {
@@ -79,6 +79,6 @@ func (s *Sandbox) Run(ctx context.Context, c Command) (Result, error) {
 	if r.Code < 0 {
 		r.Signal = cmd.ProcessState.String()
 	}
-	r.Ended = ended(&r, l, cause)
+	r.Ended = explainEnd(&r, l, cause)
 	return r, nil
 }

@@ -59,8 +59,8 @@ var defaults = map[Profile]Limits{
 		Output: 64 * mb},
 }
 
-// or fills the zero fields of l from d.
-func (l Limits) or(d Limits) Limits {
+// withDefaults fills the zero fields of l from d.
+func (l Limits) withDefaults(d Limits) Limits {
 	return Limits{
 		Wall: pick(l.Wall, d.Wall), CPU: pick(l.CPU, d.CPU), Data: pick(l.Data, d.Data),
 		Procs: pick(l.Procs, d.Procs), File: pick(l.File, d.File), Files: pick(l.Files, d.Files),
@@ -128,12 +128,13 @@ type Result struct {
 	MaxRSS int64 // bytes
 }
 
-// elsewhere is the processor time of programs that are children of another process than this one.
-var elsewhere atomic.Int64
+// uncountedTime is the processor time of programs that are children of another process than this
+// one.
+var uncountedTime atomic.Int64
 
-// Elsewhere returns the processor time of all programs that ended in sandboxes and that the system
-// does not count among this process's children.
-func Elsewhere() time.Duration { return time.Duration(elsewhere.Load()) }
+// UncountedTime returns the processor time of all programs that ended in sandboxes and that the
+// system does not count among this process's children.
+func UncountedTime() time.Duration { return time.Duration(uncountedTime.Load()) }
 
 // OK reports whether the program ended by itself with status 0.
 func (r *Result) OK() bool { return r.Ended == Exited && r.Code == 0 }
@@ -173,13 +174,13 @@ func New(o Options) (*Sandbox, error) {
 	return s, nil
 }
 
-// Missing lists the walls that this system does not offer, a line each with
+// MissingWalls lists the walls that this system does not offer, a line each with
 // its consequence. Callers print them.
-func (s *Sandbox) Missing() []string { return s.missing }
+func (s *Sandbox) MissingWalls() []string { return s.missing }
 
-// ended explains the end of a program that its limits or the context may
+// explainEnd explains the end of a program that its limits or the context may
 // have caused.
-func ended(r *Result, l Limits, cause error) string {
+func explainEnd(r *Result, l Limits, cause error) string {
 	switch {
 	case errors.Is(cause, errOutput):
 		return Output

@@ -27,8 +27,8 @@ func TestRequire(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = New(Options{Require: true})
-	if missing := len(s.Missing()) > 0; missing != (err != nil) {
-		t.Errorf("missing %q, and Require says %v", s.Missing(), err)
+	if missing := len(s.MissingWalls()) > 0; missing != (err != nil) {
+		t.Errorf("missing %q, and Require says %v", s.MissingWalls(), err)
 	}
 }
 

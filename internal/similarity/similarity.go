@@ -172,9 +172,9 @@ func spread(both, p, q []float64, least float64) (a, b []float64) {
 	return a, b
 }
 
-// Enough returns how many samples of production show a likeness, if the shapes are truly alike and
-// the benchmark has as many samples. It is 0 if no profile of a sensible length does.
-func Enough(production, benchmark Shape, needed float64) float64 {
+// SamplesNeeded returns how many samples of production show a likeness, if the shapes are truly
+// alike and the benchmark has as many samples. It is 0 if no profile of a sensible length does.
+func SamplesNeeded(production, benchmark Shape, needed float64) float64 {
 	p, q, _ := shares(production, benchmark)
 	n, m := production.Samples, benchmark.Samples
 	if len(p) == 0 || n < 1 || m < 1 {

@@ -106,7 +106,7 @@ func TestLuckShowsNothing(t *testing.T) {
 // of them does not.
 func TestEnough(t *testing.T) {
 	r := rand.New(rand.NewPCG(10, 10))
-	n := int(Enough(sampled(r, planted, 300), sampled(r, planted, 1000), 0.98))
+	n := int(SamplesNeeded(sampled(r, planted, 300), sampled(r, planted, 1000), 0.98))
 	shown := func(n int) (count int) {
 		for range 20 {
 			if Compare(sampled(r, planted, n), sampled(r, planted, n)).Low >= 0.98 {

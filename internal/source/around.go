@@ -16,11 +16,11 @@ import (
 	"github.com/beagle-go/beagle/internal/inorder"
 )
 
-// around identifies the code that packages are built of by its content: their own files and those
-// of all packages that they import. So it is the same in every checkout of the same code. Modules
-// of a fixed version are known by that version, and by the files of it that the build tags choose;
-// the toolchain identifies the standard library.
-func around(of []*packages.Package, tags []string) (string, error) {
+// codeIdentity identifies the code that packages are built of by its content: their own files and
+// those of all packages that they import. So it is the same in every checkout of the same code.
+// Modules of a fixed version are known by that version, and by the files of it that the build tags
+// choose; the toolchain identifies the standard library.
+func codeIdentity(of []*packages.Package, tags []string) (string, error) {
 	parts, dialects := map[string]string{}, map[string]string{}
 	var failed error
 	packages.Visit(of, nil, func(q *packages.Package) {

@@ -23,8 +23,8 @@ const siteTime = 20 * time.Second
 
 // Callers finds the calls of the target in its module.
 type Callers struct {
-	of   *beagle.Target
-	opts *Options
+	target *beagle.Target
+	opts   *Options
 }
 
 // CallSites counts the static calls of the target in its module, tests left
@@ -58,7 +58,7 @@ func (cl *Callers) CallSites(ctx context.Context, conds []*Predicate) (proved, a
 // loadCallers loads packages of the module with types.
 func (cl *Callers) loadCallers(ctx context.Context, patterns ...string) ([]*packages.Package, error) {
 	o := *cl.opts
-	o.Dir = cl.of.Dir
+	o.Dir = cl.target.Dir
 	mode := packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedSyntax |
 		packages.NeedTypes |
 		packages.NeedTypesSizes | packages.NeedTypesInfo | packages.NeedImports | packages.NeedExportFile
@@ -67,10 +67,10 @@ func (cl *Callers) loadCallers(ctx context.Context, patterns ...string) ([]*pack
 
 // callers returns the packages that may call the target: its own, and those that import it.
 func (cl *Callers) callers() []string {
-	dirs := map[string]bool{cl.of.PkgDir: true}
+	dirs := map[string]bool{cl.target.PkgDir: true}
 	// An unexported function has no callers elsewhere.
-	if ast.IsExported(cl.of.Name[strings.LastIndexByte(cl.of.Name, '.')+1:]) {
-		quoted := `"` + cl.of.PkgPath + `"`
+	if ast.IsExported(cl.target.Name[strings.LastIndexByte(cl.target.Name, '.')+1:]) {
+		quoted := `"` + cl.target.PkgPath + `"`
 		for _, path := range cl.moduleFiles() {
 			if strings.HasSuffix(path, "_test.go") {
 				continue
@@ -83,7 +83,7 @@ func (cl *Callers) callers() []string {
 	}
 	var out []string
 	for _, d := range inorder.Keys(dirs) {
-		if rel, err := filepath.Rel(cl.of.Dir, d); err == nil {
+		if rel, err := filepath.Rel(cl.target.Dir, d); err == nil {
 			out = append(out, "./"+filepath.ToSlash(rel))
 		}
 	}
@@ -128,7 +128,7 @@ func (cl *Callers) throughTarget(path []ast.Node) bool {
 	for _, n := range path {
 		if d, ok := n.(*ast.FuncDecl); ok {
 			f, ok := path[0].(*ast.File)
-			return ok && f.Name.Name == cl.of.PkgName && syntax.DeclName(d) == cl.of.Name
+			return ok && f.Name.Name == cl.target.PkgName && syntax.DeclName(d) == cl.target.Name
 		}
 	}
 	return false
@@ -142,11 +142,11 @@ func (cl *Callers) siteOf(c *ast.CallExpr, info *types.Info) *callSite {
 		return nil
 	}
 	fn, ok := info.Uses[id].(*types.Func)
-	if !ok || fn.Pkg() == nil || fn.Pkg().Path() != cl.of.PkgPath || syntax.FuncName(fn) != cl.of.Name {
+	if !ok || fn.Pkg() == nil || fn.Pkg().Path() != cl.target.PkgPath || syntax.FuncName(fn) != cl.target.Name {
 		return nil
 	}
 	// The receiver counts as the first argument, if the call names it.
-	s := &callSite{callers: cl, info: info, call: c, args: make([]ast.Expr, len(cl.of.Params))}
+	s := &callSite{callers: cl, info: info, call: c, args: make([]ast.Expr, len(cl.target.Params))}
 	at := 0
 	if fn.Signature().Recv() != nil {
 		at = 1
@@ -155,8 +155,8 @@ func (cl *Callers) siteOf(c *ast.CallExpr, info *types.Info) *callSite {
 		}
 	}
 	// A variadic call has any number of arguments for its last parameter, which are left out.
-	fixed := len(cl.of.Params) - at
-	if cl.of.Variadic && !c.Ellipsis.IsValid() {
+	fixed := len(cl.target.Params) - at
+	if cl.target.Variadic && !c.Ellipsis.IsValid() {
 		fixed--
 	} else if len(c.Args) != fixed {
 		return s // the results of another call
@@ -184,16 +184,16 @@ func (s *callSite) proves(p *Predicate) bool {
 	}
 	v := &prover{info: s.info, values: map[string]value{}, fn: s.function()}
 	// The condition speaks of parameters; at this call they are its arguments.
-	for i, param := range s.callers.of.Params {
+	for i, param := range s.callers.target.Params {
 		switch {
 		// Arguments of a variadic parameter become a list, of which the length is known.
-		case s.callers.of.Variadic && i == len(s.args)-1 && !s.call.Ellipsis.IsValid():
+		case s.callers.target.Variadic && i == len(s.args)-1 && !s.call.Ellipsis.IsValid():
 			v.values[param.Name] = value{list: true, length: int64(len(s.variadic()))}
 		case s.args[i] != nil:
 			v.values[param.Name] = value{expr: s.args[i]}
 		}
 	}
-	v.facts = v.around(s.path)
+	v.facts = v.branchFacts(s.path)
 	return v.holds(expr)
 }
 
@@ -210,8 +210,8 @@ func (s *callSite) function() ast.Node {
 
 // variadic returns the arguments that make up the last parameter.
 func (s *callSite) variadic() []ast.Expr {
-	fixed := len(s.callers.of.Params) - 1
-	if s.callers.of.Recv != "" {
+	fixed := len(s.callers.target.Params) - 1
+	if s.callers.target.Recv != "" {
 		fixed--
 	}
 	return s.call.Args[min(fixed, len(s.call.Args)):]
@@ -221,12 +221,12 @@ func (s *callSite) variadic() []ast.Expr {
 func (cl *Callers) moduleFiles() []string {
 	const most = 5000
 	var out []string
-	filepath.WalkDir(cl.of.Dir, func(path string, d os.DirEntry, err error) error {
+	filepath.WalkDir(cl.target.Dir, func(path string, d os.DirEntry, err error) error {
 		switch {
 		// A walk that fails, or goes on for too long, gives what it has found.
 		case err != nil || len(out) > most:
 			return filepath.SkipAll
-		case d.IsDir() && path != cl.of.Dir &&
+		case d.IsDir() && path != cl.target.Dir &&
 			(strings.HasPrefix(d.Name(), ".") || strings.HasPrefix(d.Name(), "_") || d.Name() == "vendor" ||
 				d.Name() == "testdata"):
 			return filepath.SkipDir

@@ -15,7 +15,7 @@ import (
 // that it uses and lacks: an author who changes one function need not copy its helpers. Complete
 // returns a text that does not parse as it is.
 func (r *Reader) Complete(src string) string {
-	own := declared(r.of.Source)
+	own := declared(r.target.Source)
 	if r.scope.group != nil {
 		src = r.completeGroup(src, own)
 	}
@@ -31,7 +31,7 @@ func (r *Reader) Complete(src string) string {
 		for _, id := range f.Unresolved {
 			for _, name := range inorder.Keys(own) { // a type, then its methods
 				if name != id.Name && !strings.HasPrefix(name, id.Name+".") || there[name] != "" ||
-					name == r.of.Name {
+					name == r.target.Name {
 					continue
 				}
 				if !slices.Contains(missing, own[name]) { // a block declares several

@@ -24,11 +24,11 @@ type Conditions struct {
 
 	terms map[string][]string // of a group, those that the options state, by function
 
-	of    *beagle.Target
-	sig   *types.Signature // the target's
-	opts  *Options
-	pkg   *Package
-	scope *Scope
+	target *beagle.Target
+	sig    *types.Signature // the target's
+	opts   *Options
+	pkg    *Package
+	scope  *Scope
 }
 
 // The directives above a target that state its contract.
@@ -99,7 +99,7 @@ func And(exprs ...string) string {
 func (c *Conditions) read() (err error) {
 	// A group has no single function whose parameters could be spoken of.
 	if c.scope.group != nil && c.opts.Entry == "" {
-		c.of.Contract.Ignore, err = Ignores(c.opts.Ignore)
+		c.target.Contract.Ignore, err = Ignores(c.opts.Ignore)
 		return err
 	}
 	exprs, ignore := demands(c.scope.target)
@@ -108,9 +108,9 @@ func (c *Conditions) read() (err error) {
 		return err
 	}
 	if c.Requires != nil {
-		c.of.Contract.Requires = c.Requires.Text
+		c.target.Contract.Requires = c.Requires.Text
 	}
-	c.of.Contract.Ignore, err = Ignores(append(ignore, c.opts.Ignore...))
+	c.target.Contract.Ignore, err = Ignores(append(ignore, c.opts.Ignore...))
 	return err
 }
 
@@ -191,13 +191,13 @@ type formals struct {
 
 // formals returns the receiver and the parameters of the target.
 func (c *Conditions) formals() *formals {
-	return &formals{c.of.Spec(), c.of.Params, variables(c.sig), c.scope.target.file}
+	return &formals{c.target.Spec(), c.target.Params, variables(c.sig), c.scope.target.file}
 }
 
 // formalsOf returns the receiver and the parameters of a function of a group.
 func (c *Conditions) formalsOf(p *piece) *formals {
 	sig := c.pkg.info.Defs[p.names[0]].(*types.Func).Signature()
-	return &formals{c.of.PkgPath + "." + p.key(), c.pkg.params(sig), variables(sig), p.file}
+	return &formals{c.target.PkgPath + "." + p.key(), c.pkg.params(sig), variables(sig), p.file}
 }
 
 // Predicate reads a condition over the target's parameters. Its error is a *beagle.UsageError
@@ -432,15 +432,16 @@ func (c *Conditions) Stated(src string) string {
 			doc = strings.ReplaceAll(p.doc(), "\r", "")
 			above = doc
 		}
-		if more := added(doc, c.stated(p)); more != "" {
+		if more := missingDirectives(doc, c.stated(p)); more != "" {
 			edits = append(edits, syntax.Edit{Start: at, End: at, New: above + more})
 		}
 	}
 	return syntax.Apply(src, edits)
 }
 
-// added returns the directives as lines to append to a comment that lacks them; "" for none.
-func added(doc string, lines []string) string {
+// missingDirectives returns the directives as lines to append to a comment that lacks them; "" for
+// none.
+func missingDirectives(doc string, lines []string) string {
 	lines = slices.DeleteFunc(lines, func(l string) bool { return strings.Contains(doc, l+"\n") })
 	if len(lines) == 0 {
 		return ""

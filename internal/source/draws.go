@@ -3,6 +3,8 @@ package source
 import (
 	"go/ast"
 	"go/types"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // DrawsByMap reports whether only the order of a map can make two calls of the target differ, as
@@ -46,8 +48,7 @@ var inMapOrder = map[string]string{`maps`: `All Keys Values`, `reflect`: `MapKey
 func (pkg *Package) rangesOverMap(code ast.Node) (found bool) {
 	ast.Inspect(code, func(n ast.Node) bool {
 		if r, ok := n.(*ast.RangeStmt); ok {
-			_, is := types.Unalias(pkg.info.TypeOf(r.X)).Underlying().(*types.Map)
-			found = found || is
+			found = found || syntax.Is[*types.Map](pkg.info.TypeOf(r.X))
 		}
 		return !found
 	})

@@ -18,19 +18,19 @@ import (
 // numbers. statement makes it from the declaration and the names of the receiver and the
 // parameters; unnamed ones get a name.
 func (w *Writer) Entered(statement func(fn *ast.FuncDecl, names []string) string) (string, error) {
-	text, err := os.ReadFile(w.of.File)
+	text, err := os.ReadFile(w.target.File)
 	if err != nil {
 		return "", err
 	}
 	// The file is read anew: the statement is for its present text.
 	fset := token.NewFileSet()
-	file, err := parser.ParseFile(fset, w.of.File, text, parser.SkipObjectResolution)
+	file, err := parser.ParseFile(fset, w.target.File, text, parser.SkipObjectResolution)
 	if err != nil {
 		return "", err
 	}
 	fn := w.declaredIn(fset, file)
 	if fn == nil || fn.Body == nil {
-		return "", fmt.Errorf("%s changed: %s is no longer there", w.of.File, w.of.Name)
+		return "", fmt.Errorf("%s changed: %s is no longer there", w.target.File, w.target.Name)
 	}
 	// Parameters without a name get one by edits of the same kind.
 	params, edits := syntax.Parameters(fset, fn)
@@ -76,11 +76,11 @@ func (w *Writer) EnteredAll(statement func(k int) string) map[string]string {
 
 // declaredIn finds the target in its file as it is now: the same name on the same line.
 func (w *Writer) declaredIn(fset *token.FileSet, file *ast.File) *ast.FuncDecl {
-	short := w.of.Name[strings.LastIndex(w.of.Name, ".")+1:]
+	short := w.target.Name[strings.LastIndex(w.target.Name, ".")+1:]
 	for _, d := range file.Decls {
 		fn, ok := d.(*ast.FuncDecl)
-		if ok && fn.Name.Name == short && (fn.Recv != nil) == (w.of.Recv != "") &&
-			fset.PositionFor(fn.Pos(), false).Line == w.of.Line {
+		if ok && fn.Name.Name == short && (fn.Recv != nil) == (w.target.Recv != "") &&
+			fset.PositionFor(fn.Pos(), false).Line == w.target.Line {
 			return fn
 		}
 	}

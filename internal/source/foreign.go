@@ -46,7 +46,7 @@ func (f *foreign) entry() string { return f.decls[0].names[0] }
 func (cp *Copies) foreign(fn *types.Func) *foreign {
 	// Only functions of the same module can be edited, and only plain ones can move.
 	if !cp.opts.Across || fn.Pkg() == nil || fn.Pkg().Path() == cp.pkg.Types.Path() || fn.Signature().Recv() != nil ||
-		!strings.HasPrefix(fn.Pkg().Path(), cp.of.Module+"/") {
+		!strings.HasPrefix(fn.Pkg().Path(), cp.target.Module+"/") {
 		return nil
 	}
 	cp.abroad.Lock()
@@ -374,7 +374,7 @@ func (w *widener) copyAbroad(fn *types.Func) string {
 	for i, d := range f.decls {
 		w.text.WriteString("\n")
 		if i == 0 {
-			fmt.Fprintf(&w.text, "// %s is %s.%s as %s needs it.\n", d.names[0], f.pkg, f.name, w.copies.of.Name)
+			fmt.Fprintf(&w.text, "// %s is %s.%s as %s needs it.\n", d.names[0], f.pkg, f.name, w.copies.target.Name)
 		}
 		w.text.WriteString(d.text + "\n")
 		if d.fn {

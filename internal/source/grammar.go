@@ -3,6 +3,8 @@ package source
 import (
 	"fmt"
 	"go/types"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // Grammar lists the simple conditions over the target's parameters that a contract may propose.
@@ -13,7 +15,7 @@ func (c *Conditions) Grammar(most func(param int) int) []*Predicate {
 	var all []operand
 	// Fields are asked about as well as the parameters themselves.
 	for i, v := range variables(c.sig) {
-		o := operand{c.of.Params[i].Name, v.Type(), i}
+		o := operand{c.target.Params[i].Name, v.Type(), i}
 		all = append(all, o)
 		all = append(all, c.fieldsOf(o)...)
 	}
@@ -206,7 +208,4 @@ func isInt(t types.Type) bool {
 	return ok && b.Kind() == types.Int && types.Identical(t, b)
 }
 
-func isNumber(t types.Type) bool {
-	b, ok := t.Underlying().(*types.Basic)
-	return ok && b.Info()&(types.IsInteger|types.IsFloat) != 0
-}
+func isNumber(t types.Type) bool { return syntax.Has(t, types.IsInteger|types.IsFloat) }

@@ -30,9 +30,9 @@ func (r *Reader) checkRest(f *File, err types.Error) *Problem {
 	return nil
 }
 
-// missing names the declarations that a version of a group must have and that the file lacks; ""
-// for none.
-func (sc *Scope) missing(f *ast.File) string {
+// missingDeclarations names the declarations that a version of a group must have and that the file
+// lacks; "" for none.
+func (sc *Scope) missingDeclarations(f *ast.File) string {
 	there := map[string]bool{}
 	for _, d := range f.Decls {
 		for _, key := range declKeys(d) {
@@ -213,10 +213,7 @@ func visibleFields(s *types.Struct, around []types.Type) (out []string) {
 			continue
 		}
 		// An embedded struct shows its exported fields, even where its own name is hidden.
-		t := f.Type()
-		if p, ok := t.Underlying().(*types.Pointer); ok {
-			t = p.Elem()
-		}
+		t := syntax.Pointee(f.Type())
 		if below, ok := t.Underlying().(*types.Struct); ok && f.Embedded() && !slices.Contains(around, t) {
 			out = append(out, visibleFields(below, append(slices.Clip(around), t))...)
 		}
@@ -236,7 +233,7 @@ func methodSet(t *types.TypeName, ptr bool) string {
 	var out []string
 	for m := range set.Methods() {
 		if fn, ok := m.Obj().(*types.Func); ok && fn.Exported() {
-			out = append(out, fn.Name()+unnamed(fn, besides(t.Pkg())))
+			out = append(out, fn.Name()+unnamed(fn, qualifyOthers(t.Pkg())))
 		}
 	}
 	return strings.Join(out, "; ")

@@ -70,7 +70,7 @@ func (sc *Scope) unrecorded(p *piece) string {
 	}
 	sig := sc.pkg.info.Defs[p.names[0]].(*types.Func).Signature()
 	for _, v := range slices.AppendSeq(variables(sig), sig.Results().Variables()) {
-		if why := sc.changing(v.Type()); why != "" {
+		if why := sc.changingType(v.Type()); why != "" {
 			return why
 		}
 	}
@@ -82,8 +82,9 @@ func (sc *Scope) unrecorded(p *piece) string {
 	return ""
 }
 
-// changing names the type that versions may change and that values of a type may hold; "" for none.
-func (sc *Scope) changing(t types.Type) string {
+// changingType names the type that versions may change and that values of a type may hold; "" for
+// none.
+func (sc *Scope) changingType(t types.Type) string {
 	// An interface may hold any type that has its methods.
 	open, _ := t.Underlying().(*types.Interface)
 	for _, p := range sc.pieces {
@@ -197,7 +198,7 @@ func (c *Conditions) readGroup() error {
 			said = append(said, name+": "+all.Text)
 		}
 	}
-	c.of.Contract.Requires = strings.Join(said, "; ")
+	c.target.Contract.Requires = strings.Join(said, "; ")
 	return nil
 }
 
@@ -244,9 +245,9 @@ func (c *Conditions) statedIn(p *piece, doc string) []string {
 	return slices.DeleteFunc(c.stated(p), func(l string) bool { return !strings.Contains(doc, l+"\n") })
 }
 
-// between returns the pieces of the package, beside a group, through which one of its functions
-// calls another. All versions share them.
-func (sc *Scope) between() map[*piece]bool {
+// piecesBetween returns the pieces of the package, beside a group, through which one of its
+// functions calls another. All versions share them.
+func (sc *Scope) piecesBetween() map[*piece]bool {
 	sc.group.joining.Do(func() { sc.group.between = sc.findBetween() })
 	return sc.group.between
 }
@@ -281,30 +282,31 @@ func (sc *Scope) findBetween() map[*piece]bool {
 	return out
 }
 
-// Joined adds to a version of a group copies of the functions outside that it calls and that call
-// the group. In a program with several versions, the originals of these functions would call the
-// original group.
-func (cp *Copies) Joined(src string) string {
-	joined, _ := cp.joined(src)
+// JoinCopies adds to a version of a group copies of the functions outside that it calls and that
+// call the group. In a program with several versions, the originals of these functions would call
+// the original group.
+func (cp *Copies) JoinCopies(src string) string {
+	joined, _ := cp.joinCopies(src)
 	return joined
 }
 
-func (cp *Copies) joined(src string) (string, []string) {
-	if cp.scope.group == nil || len(cp.scope.between()) == 0 {
+func (cp *Copies) joinCopies(src string) (string, []string) {
+	if cp.scope.group == nil || len(cp.scope.piecesBetween()) == 0 {
 		return src, nil
 	}
-	return cp.widen(src, limits{lines: math.MaxInt, long: math.MaxInt, depth: math.MaxInt, only: cp.scope.between()})
+	return cp.widen(src, limits{lines: math.MaxInt, long: math.MaxInt, depth: math.MaxInt,
+		only: cp.scope.piecesBetween()})
 }
 
 // Detours names the code outside a group, such as variables, that calls functions of the group
-// during a call and that [Copies.Joined] does not copy.
+// during a call and that [Copies.JoinCopies] does not copy.
 func (cp *Copies) Detours() (out []string) {
-	_, copies := cp.joined(cp.of.Source)
+	_, copies := cp.joinCopies(cp.target.Source)
 	copied := map[*piece]bool{}
 	for _, name := range copies {
 		copied[cp.privates()[name]] = true
 	}
-	for _, p := range inOrder(maps.Keys(cp.scope.between()), cp.scope.target) {
+	for _, p := range inOrder(maps.Keys(cp.scope.piecesBetween()), cp.scope.target) {
 		if !copied[p] && p.kind != "type" {
 			out = append(out, p.keys()[0])
 		}

@@ -200,7 +200,7 @@ func TestJoined(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	joined := u.Copies.Joined(u.Target.Source)
+	joined := u.Copies.JoinCopies(u.Target.Source)
 	f, problem := u.Reader.Parse(joined)
 	if problem != nil {
 		t.Fatalf("%s\n%s", problem.Message, joined)
@@ -213,7 +213,7 @@ func TestJoined(t *testing.T) {
 		t.Errorf("detours: %v", got)
 	}
 	alone := loadGroup(t, dir, "./tags.{Tags.Has,Tags.Find}")
-	if alone.Copies.Joined(alone.Target.Source) != alone.Target.Source || len(alone.Copies.Detours()) > 0 {
+	if alone.Copies.JoinCopies(alone.Target.Source) != alone.Target.Source || len(alone.Copies.Detours()) > 0 {
 		t.Errorf("nothing leads back to it: %v", alone.Copies.Detours())
 	}
 }

@@ -23,7 +23,7 @@ func (w *Writer) Guarded(src string, conds []*Predicate) (string, error) {
 	if problem != nil {
 		return "", fmt.Errorf("line %d: %s", problem.Line, problem.Message)
 	}
-	slow, problem := w.reader.Parse(w.of.Source)
+	slow, problem := w.reader.Parse(w.target.Source)
 	if problem != nil {
 		return "", fmt.Errorf("the original: line %d: %s", problem.Line, problem.Message)
 	}
@@ -104,7 +104,7 @@ func (g *guardWriter) choose() error {
 		g.added = append(g.added, "import "+g.slowFile.text[g.slowFile.offset(s.Pos()):g.slowFile.offset(s.End())])
 	}
 	// The original gets a name of its own, and so does all of it that differs.
-	g.name = g.free(original(g.writer.of.Name))
+	g.name = g.free(original(g.writer.target.Name))
 	theirs := map[string]string{}
 	for _, p := range pieces(g.fastFile) {
 		for _, key := range p.keys() {
@@ -117,7 +117,7 @@ func (g *guardWriter) choose() error {
 	for _, p := range pieces(g.slowFile) {
 		text, both := theirs[p.key()]
 		switch {
-		case p.kind == "import" || p.key() == g.writer.of.Name:
+		case p.kind == "import" || p.key() == g.writer.target.Name:
 		case !both:
 			g.keep = append(g.keep, p)
 		case text == canonical(p.standalone(g.slowFile.plain)):
@@ -295,11 +295,11 @@ func (g *guardWriter) guard(conds []*Predicate) (string, error) {
 		args[i] = p.Name
 	}
 	list := strings.Join(args, ", ")
-	if g.writer.of.Variadic {
+	if g.writer.target.Variadic {
 		list += "..."
 	}
 	call := g.name + g.typeArgs() + "(" + list + ")"
-	if len(g.writer.of.Results) > 0 {
+	if len(g.writer.target.Results) > 0 {
 		call = "return " + call
 	} else {
 		call += "\nreturn"
@@ -329,7 +329,7 @@ func (g *guardWriter) params() ([]beagle.Param, error) {
 	}
 	err := errors.Join(add(g.fast.Func.Recv), add(g.fast.Func.Type.Params))
 	// A version may call its parameters otherwise, but must have them all.
-	if err == nil && len(out) != len(g.writer.of.Params) {
+	if err == nil && len(out) != len(g.writer.target.Params) {
 		err = errors.New("the parameters differ from those of the original")
 	}
 	return out, err

@@ -60,7 +60,7 @@ func (u *Unit) instanceFor(fn *types.Func, generic types.Object, texts []string)
 	// Each argument must be a type that the package can name, and together they must fit.
 	var args []types.Type
 	for _, text := range texts {
-		t := instances{u.Package}.written(text)
+		t := instances{u.Package}.parseType(text)
 		if t == nil {
 			return nil, &beagle.UsageError{
 				What:   fmt.Sprintf("%s: %q is not a type that a file of its package can name", u.opts.Spec, text),
@@ -83,8 +83,8 @@ func (u *Unit) instanceFor(fn *types.Func, generic types.Object, texts []string)
 	return s, nil
 }
 
-// written reads a type as a file of the package may write it, or returns nil.
-func (in instances) written(text string) types.Type {
+// parseType reads a type as a file of the package may write it, or returns nil.
+func (in instances) parseType(text string) types.Type {
 	for _, f := range in.pkg.files {
 		for _, at := range []token.Pos{f.ast.FileStart, f.ast.Name.End()} {
 			if tv, err := types.Eval(in.pkg.fset, in.pkg.Types, at, text); err == nil && tv.IsType() {

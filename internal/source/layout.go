@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // layout refuses a type whose fields may not change, because other code sees them or depends on
@@ -169,10 +171,7 @@ func converts(to, from types.Type, t *types.TypeName) bool {
 		return false
 	}
 	is := func(x types.Type) bool {
-		if p, ok := x.Underlying().(*types.Pointer); ok {
-			x = p.Elem()
-		}
-		n, ok := types.Unalias(x).(*types.Named)
+		n, ok := types.Unalias(syntax.Pointee(x)).(*types.Named)
 		return ok && n.Origin().Obj() == t
 	}
 	// Both or neither: no value changes its type.

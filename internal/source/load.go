@@ -114,8 +114,8 @@ func Load(ctx context.Context, o Options) (*Unit, error) {
 	return newUnit(ctx, o, pkg, name, x, also)
 }
 
-// others are packages that candidates may import although the target's package does not.
-type others struct {
+// otherPackages are packages that candidates may import although the target's package does not.
+type otherPackages struct {
 	names    map[string]string // by path
 	dirs     []string          // of their modules
 	packages []*packages.Package
@@ -124,8 +124,8 @@ type others struct {
 
 // alsoExports finds the export data of the packages of o.Also whose module the target's module
 // requires: a candidate may import them, as any other file of the module may.
-func (o *Options) alsoExports(ctx context.Context, pkg *packages.Package, x *exports.Importer) others {
-	also := others{names: map[string]string{}}
+func (o *Options) alsoExports(ctx context.Context, pkg *packages.Package, x *exports.Importer) otherPackages {
+	also := otherPackages{names: map[string]string{}}
 	// Read what the module requires. Without a go.mod nothing more can be imported.
 	if pkg.Module == nil || pkg.Module.GoMod == "" {
 		return also
@@ -197,10 +197,10 @@ func exportsOf(pkgs []*packages.Package) map[string]string {
 	return out
 }
 
-// atOnce loads the package of the likeliest interpretation together with commonStd. It returns nil
-// if the package does not exist. With several interpretations, the package must also declare the
-// function.
-func (o *Options) atOnce(ctx context.Context, rs []interpretation) (*packages.Package, map[string]string) {
+// loadTogether loads the package of the likeliest interpretation together with commonStd. It
+// returns nil if the package does not exist. With several interpretations, the package must also
+// declare the function.
+func (o *Options) loadTogether(ctx context.Context, rs []interpretation) (*packages.Package, map[string]string) {
 	if len(rs) == 0 {
 		return nil, nil
 	}
@@ -241,10 +241,10 @@ func (o *Options) stdExport(ctx context.Context, path string) (string, error) {
 func (o *Options) resolve(ctx context.Context) (*packages.Package, string, map[string]string, error) {
 	rs := interpretations(o.Dir, o.Spec)
 	// Most often the first reading is right.
-	if pkg, exported := o.atOnce(ctx, rs); pkg != nil {
+	if pkg, exported := o.loadTogether(ctx, rs); pkg != nil {
 		return pkg, rs[0].name, exported, nil
 	}
-	pkg, name, err := o.oneByOne(ctx, rs)
+	pkg, name, err := o.loadEach(ctx, rs)
 	if err != nil {
 		return nil, "", nil, err
 	}
@@ -255,9 +255,9 @@ func (o *Options) resolve(ctx context.Context) (*packages.Package, string, map[s
 	return pkg, name, exportsOf(pkgs), nil
 }
 
-// oneByOne loads the package of the first interpretation that names one. Its error sums up why all
+// loadEach loads the package of the first interpretation that names one. Its error sums up why all
 // of them failed.
-func (o *Options) oneByOne(ctx context.Context, rs []interpretation) (*packages.Package, string, error) {
+func (o *Options) loadEach(ctx context.Context, rs []interpretation) (*packages.Package, string, error) {
 	var trouble error
 	said := "" // the go command's first message, if there is no better one
 	for _, r := range rs {
@@ -277,7 +277,7 @@ func (o *Options) oneByOne(ctx context.Context, rs []interpretation) (*packages.
 			continue
 		}
 		if len(pkgs) != 1 || !exists(pkgs[0]) {
-			trouble = errors.Join(trouble, notFound(o, pkgs))
+			trouble = errors.Join(trouble, notFoundMessage(o, pkgs))
 			if len(pkgs) == 1 && len(pkgs[0].Errors) > 0 {
 				said = cmp.Or(said, pkgs[0].Errors[0].Msg)
 			}
@@ -356,9 +356,9 @@ func exists(p *packages.Package) bool {
 	return len(p.GoFiles)+len(p.CompiledGoFiles)+len(p.IgnoredFiles) > 0
 }
 
-// notFound returns the go command's message about a pattern without a package, unless it only says
-// that the package does not exist.
-func notFound(o *Options, pkgs []*packages.Package) error {
+// notFoundMessage returns the go command's message about a pattern without a package, unless it
+// only says that the package does not exist.
+func notFoundMessage(o *Options, pkgs []*packages.Package) error {
 	for _, p := range pkgs {
 		for _, e := range p.Errors {
 			if err := goCommandError(o, e.Msg); err != nil {

@@ -91,7 +91,7 @@ func (n *narrower) findUses() {
 				}
 			case *ast.Ident:
 				if c := n.found[n.file.Info.Uses[node]]; c != nil {
-					n.uses = append(n.uses, copyUse{of: c, in: in, back: n.back(node, calls[node], c)})
+					n.uses = append(n.uses, copyUse{of: c, in: in, back: n.restoreName(node, calls[node], c)})
 				}
 			}
 			return true
@@ -237,9 +237,9 @@ func spelled(text string) string {
 	}
 }
 
-// back returns the edits that replace one use of a copy by the original's name; none if the
+// restoreName returns the edits that replace one use of a copy by the original's name; none if the
 // original cannot be named. call is the call of that use, or nil.
-func (n *narrower) back(id *ast.Ident, call *ast.CallExpr, c *privateCopy) []syntax.Edit {
+func (n *narrower) restoreName(id *ast.Ident, call *ast.CallExpr, c *privateCopy) []syntax.Edit {
 	if c.foreign != nil {
 		return n.backAbroad(id, c.foreign)
 	}

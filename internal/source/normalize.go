@@ -49,7 +49,7 @@ func (r *Reader) Canonical(t *syntax.Text) (string, error) {
 	header, last := src[:tok.Offset(f.Name.End())], tok.Offset(f.Name.End())
 	plain := header == "package "+f.Name.Name // and no comments stand between imports
 	b.WriteString(header + "\n")
-	if specs := r.wanted(f); len(specs) > 0 {
+	if specs := r.wantedImports(f); len(specs) > 0 {
 		b.WriteString("\n" + importBlock(specs))
 	}
 	for _, d := range f.Decls {
@@ -90,8 +90,8 @@ func lineComment(s string) int {
 	return 0
 }
 
-// wanted returns the imports that the file needs, in canonical order.
-func (r *Reader) wanted(f *ast.File) []importSpec {
+// wantedImports returns the imports that the file needs, in canonical order.
+func (r *Reader) wantedImports(f *ast.File) []importSpec {
 	// Keep the imports that are used, and those whose name is unknown. An explicit name that is the
 	// package's own is left out.
 	free := syntax.Qualifiers(f)

@@ -25,16 +25,16 @@ type Package struct {
 	Types      *types.Package
 	Around     string // identifies the code that versions are built of, the package's own with it
 
-	lang    string // the version of Go that its module asks for
-	fset    *token.FileSet
-	files   []*srcFile // as the compiler takes them
-	info    *types.Info
-	graph   *graph
-	exports *exports.Importer
-	also    map[string]bool   // packages that it does not import, and a candidate may
-	beside  []string          // directories of their modules
-	direct  map[string]bool   // import paths that some file imports
-	names   map[string]string // import path -> package name, for every package that is linked
+	lang            string // the version of Go that its module asks for
+	fset            *token.FileSet
+	files           []*srcFile // as the compiler takes them
+	info            *types.Info
+	graph           *graph
+	exports         *exports.Importer
+	also            map[string]bool   // packages that it does not import, and a candidate may
+	requirementDirs []string          // directories of their modules
+	direct          map[string]bool   // import paths that some file imports
+	names           map[string]string // import path -> package name, for every package that is linked
 
 	watching  sync.Once
 	constancy constancy // see watch
@@ -48,10 +48,10 @@ type Package struct {
 
 // newPackage parses and type-checks a package as the user wrote it. also are packages that it does
 // not import, and candidates may.
-func newPackage(p *packages.Package, x *exports.Importer, also others) (*Package, error) {
+func newPackage(p *packages.Package, x *exports.Importer, also otherPackages) (*Package, error) {
 	// Note the names of all packages in reach, and which ones the package imports itself.
 	pkg := &Package{Path: p.PkgPath, Name: p.Name, Dir: p.Dir, Root: moduleRoot(p), lang: language(p),
-		fset: token.NewFileSet(), exports: x, also: map[string]bool{}, beside: also.dirs,
+		fset: token.NewFileSet(), exports: x, also: map[string]bool{}, requirementDirs: also.dirs,
 		direct: map[string]bool{}, names: map[string]string{},
 		qualify: map[string]string{}}
 	packages.Visit([]*packages.Package{p}, nil, func(q *packages.Package) { pkg.names[q.PkgPath] = q.Name })

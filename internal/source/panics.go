@@ -149,8 +149,8 @@ func (b *bounds) fits(n *ast.IndexExpr) bool {
 		return true // the compiler checks it
 	}
 	// A byte cannot lie outside of 256 elements, nor 16 bits outside of 65536.
-	basic, ok := b.info.TypeOf(n.Index).Underlying().(*types.Basic)
-	return ok && (basic.Kind() == types.Uint8 && a.Len() >= 1<<8 || basic.Kind() == types.Uint16 && a.Len() >= 1<<16)
+	index := syntax.Kind(b.info.TypeOf(n.Index))
+	return index == types.Uint8 && a.Len() >= 1<<8 || index == types.Uint16 && a.Len() >= 1<<16
 }
 
 func valueOr(v constant.Value) constant.Value {

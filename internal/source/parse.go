@@ -54,10 +54,10 @@ func (r *Reader) Room() int { return r.room }
 
 // A Reader reads texts as candidates.
 type Reader struct {
-	of    *beagle.Target
-	pkg   *Package
-	scope *Scope
-	room  int // see roomFor
+	target *beagle.Target
+	pkg    *Package
+	scope  *Scope
+	room   int // see roomFor
 
 	mu     sync.Mutex
 	parsed map[string]parseResult // by text
@@ -70,7 +70,7 @@ func newReader(of *beagle.Target, scope *Scope) *Reader {
 	for _, f := range scope.pkg.files {
 		text += len(f.text)
 	}
-	return &Reader{of: of, pkg: scope.pkg, scope: scope, room: roomFor(text)}
+	return &Reader{target: of, pkg: scope.pkg, scope: scope, room: roomFor(text)}
 }
 
 // A parseResult holds the file of a text, or the problem with it.
@@ -161,16 +161,16 @@ func (r *Reader) checkTypes(f *File) *Problem {
 			first = r.checkRest(f, te)
 		}
 	})
-	f.Types, _ = conf.Check(r.of.PkgPath, f.Fset, append([]*ast.File{f.AST}, r.scope.rest...), f.Info)
+	f.Types, _ = conf.Check(r.target.PkgPath, f.Fset, append([]*ast.File{f.AST}, r.scope.rest...), f.Info)
 	return first
 }
 
 // checkScope checks a candidate's declarations and imports.
 func (r *Reader) checkScope(f *File) *Problem {
 	// The candidate must be a file of the target's package, with imports that it may have.
-	if f.AST.Name.Name != r.of.PkgName {
+	if f.AST.Name.Name != r.target.PkgName {
 		return f.problem("scope", f.AST.Name.Pos(), "the package clause says %s, the target's package is %s",
-			f.AST.Name.Name, r.of.PkgName)
+			f.AST.Name.Name, r.target.PkgName)
 	}
 	for _, s := range f.AST.Imports {
 		if p := r.checkImport(f, s); p != nil {
@@ -179,12 +179,12 @@ func (r *Reader) checkScope(f *File) *Problem {
 	}
 	// It must declare the target, or what others use of a group.
 	if r.scope.group != nil {
-		if key := r.scope.missing(f.AST); key != "" {
+		if key := r.scope.missingDeclarations(f.AST); key != "" {
 			return &Problem{"scope",
 				fmt.Sprintf("the file does not declare %s, which others use: it must stay", key), 0}
 		}
 	} else if others, ok := r.declaresTarget(f); !ok {
-		return &Problem{"scope", fmt.Sprintf("the file does not declare %s%s", r.of.Name, others), 0}
+		return &Problem{"scope", fmt.Sprintf("the file does not declare %s%s", r.target.Name, others), 0}
 	}
 	// It may declare new functions and types, and methods of its own types.
 	own := map[string]bool{} // types that the candidate declares
@@ -210,7 +210,7 @@ func (r *Reader) declaresTarget(f *File) (others string, ok bool) {
 	for _, d := range f.AST.Decls {
 		if fn, ok := d.(*ast.FuncDecl); ok {
 			name := syntax.DeclName(fn)
-			if name == r.of.Name {
+			if name == r.target.Name {
 				return "", true
 			}
 			names = append(names, name)
@@ -229,7 +229,7 @@ func (r *Reader) checkImport(f *File, s *ast.ImportSpec) *Problem {
 	switch {
 	case path == "C":
 		return f.problem("scope", s.Pos(), "cgo is not possible in a candidate")
-	case s.Name != nil && s.Name.Name == "." && !strings.Contains(r.of.Source, ". "+s.Path.Value):
+	case s.Name != nil && s.Name.Name == "." && !strings.Contains(r.target.Source, ". "+s.Path.Value):
 		return f.problem("scope", s.Pos(), "dot import of %s, which the original does not have", path)
 	case path == "unsafe" || r.pkg.MayImport(path):
 		return nil
@@ -349,7 +349,7 @@ func (r *Reader) checkName(f *File, n *ast.Ident) *Problem {
 	case types.Universe.Lookup(n.Name) != nil && r.pkg.Types.Scope().Lookup(n.Name) == nil:
 		return f.problem("scope", n.Pos(),
 			"%s is predeclared: the rest of the package would get this one instead", n.Name)
-	case n.IsExported() && n.Name != r.of.Name && (r.scope.group == nil || !r.scope.group.held[n.Name]):
+	case n.IsExported() && n.Name != r.target.Name && (r.scope.group == nil || !r.scope.group.held[n.Name]):
 		return f.problem("scope", n.Pos(), "%s is exported: a candidate may not widen the package's API", n.Name)
 	}
 	return nil
@@ -363,7 +363,7 @@ func (r *Reader) checkSignature(f *File) *Problem {
 	was := signatureKey(r.pkg.info.Defs[r.scope.target.names[0]])
 	obj := f.Info.Defs[f.Func.Name]
 	if now := signatureKey(obj); now != was {
-		return f.problem("scope", f.Func.Pos(), "the signature of %s changed: %s, was %s", r.of.Name, now, was)
+		return f.problem("scope", f.Func.Pos(), "the signature of %s changed: %s, was %s", r.target.Name, now, was)
 	}
 	return nil
 }
@@ -376,15 +376,15 @@ func signatureKey(obj types.Object) string {
 	if !ok {
 		return ""
 	}
-	recv, qualify := "", besides(fn.Pkg())
+	recv, qualify := "", qualifyOthers(fn.Pkg())
 	if r := fn.Signature().Recv(); r != nil {
 		recv = " (" + types.TypeString(r.Type(), qualify) + ")"
 	}
 	return "func" + recv + unnamed(fn, qualify)
 }
 
-// besides writes the paths of all packages but one.
-func besides(own *types.Package) types.Qualifier {
+// qualifyOthers writes the paths of all packages but one.
+func qualifyOthers(own *types.Package) types.Qualifier {
 	return func(p *types.Package) string {
 		if p == own {
 			return ""

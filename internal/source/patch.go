@@ -26,7 +26,7 @@ func (w *Writer) Patch(src string, extra []beagle.PatchFile) (beagle.Patch, erro
 	f, problem := w.reader.Parse(src)
 	if problem != nil {
 		return beagle.Patch{},
-			fmt.Errorf("the candidate for %s: line %d: %s", w.of.Spec(), problem.Line, problem.Message)
+			fmt.Errorf("the candidate for %s: line %d: %s", w.target.Spec(), problem.Line, problem.Message)
 	}
 	// Find out which declarations of the candidate stand for which of the package, and rewrite each
 	// file.
@@ -40,7 +40,7 @@ func (w *Writer) Patch(src string, extra []beagle.PatchFile) (beagle.Patch, erro
 		}
 		patched[file] = after
 		if after != file.text {
-			path, err := filepath.Rel(w.of.Dir, file.path)
+			path, err := filepath.Rel(w.target.Dir, file.path)
 			if err != nil {
 				return beagle.Patch{}, err
 			}
@@ -51,11 +51,11 @@ func (w *Writer) Patch(src string, extra []beagle.PatchFile) (beagle.Patch, erro
 	}
 	// Never return a patch that does not compile.
 	if err := w.compiles(patched); err != nil {
-		return beagle.Patch{}, fmt.Errorf("the patch for %s would not compile: %w", w.of.Spec(), err)
+		return beagle.Patch{}, fmt.Errorf("the patch for %s would not compile: %w", w.target.Spec(), err)
 	}
 	// Further files are new, or replace one of the module.
 	for _, e := range extra {
-		before, err := w.before(e)
+		before, err := w.replacedText(e)
 		if err != nil {
 			return beagle.Patch{}, err
 		}
@@ -65,16 +65,16 @@ func (w *Writer) Patch(src string, extra []beagle.PatchFile) (beagle.Patch, erro
 	return patch, nil
 }
 
-// before returns the text that a further file replaces. That of go.mod is the one that the change
-// was made from: a diff from a later one would take back what the user changed since.
-func (w *Writer) before(e beagle.PatchFile) (string, error) {
+// replacedText returns the text that a further file replaces. That of go.mod is the one that the
+// change was made from: a diff from a later one would take back what the user changed since.
+func (w *Writer) replacedText(e beagle.PatchFile) (string, error) {
 	if e.Before == "" {
 		return "", nil
 	}
-	if text, ok := w.required.before(e.Path); ok {
+	if text, ok := w.required.originalText(e.Path); ok {
 		return text, nil
 	}
-	text, err := os.ReadFile(filepath.Join(w.of.Dir, filepath.FromSlash(e.Path)))
+	text, err := os.ReadFile(filepath.Join(w.target.Dir, filepath.FromSlash(e.Path)))
 	return string(text), err
 }
 
@@ -90,7 +90,7 @@ func (w *Writer) compiles(text map[*srcFile]string) error {
 		}
 		files = append(files, g)
 	}
-	_, err := w.pkg.config(nil).Check(w.of.PkgPath, fset, files, nil)
+	_, err := w.pkg.config(nil).Check(w.target.PkgPath, fset, files, nil)
 	return err
 }
 
@@ -224,7 +224,8 @@ func (m *matching) replacement(was *piece, now []*piece, names *fileImports) str
 		case i == 0 && p.doc() == "":
 			text = doc + text
 		case i == 0 && m.writer.scope.documented(was): // what an API promises is not a version's to change
-			text = doc + added(doc, m.writer.conditions.statedIn(was, p.doc())) + r(p.file.offset(p.bare()), p.end)
+			text = doc + missingDirectives(doc, m.writer.conditions.statedIn(was, p.doc())) +
+				r(p.file.offset(p.bare()), p.end)
 		}
 		parts = append(parts, text)
 	}
@@ -307,13 +308,13 @@ func removals(file *srcFile, gone []*piece) []syntax.Edit {
 		}
 		out = append(out, removal(file.text, q.start, q.end))
 	}
-	return joined(file.text, out)
+	return joinTouching(file.text, out)
 }
 
-// joined makes one removal of those that touch: of two neighbours the first may
+// joinTouching makes one removal of those that touch: of two neighbours the first may
 // take the blank line between them, and the second too when it is the last of
 // the file.
-func joined(text string, removed []syntax.Edit) []syntax.Edit {
+func joinTouching(text string, removed []syntax.Edit) []syntax.Edit {
 	inorder.By(removed, func(a, b syntax.Edit) int { return a.Start - b.Start })
 	var out []syntax.Edit
 	for _, e := range removed {

@@ -28,7 +28,7 @@ type Copies struct {
 	// [Copies.Widen] keeps room for those that take time. nil knows of none.
 	Share func(key string) float64
 
-	of     *beagle.Target
+	target *beagle.Target
 	opts   *Options
 	pkg    *Package
 	scope  *Scope
@@ -249,7 +249,7 @@ func redirect(
 	// The receiver becomes an argument, by address or by value as the method wants it.
 	s := info.Selections[sel]
 	_, wants := s.Obj().(*types.Func).Signature().Recv().Type().(*types.Pointer)
-	_, has := s.Recv().Underlying().(*types.Pointer)
+	has := syntax.Is[*types.Pointer](s.Recv())
 	before, comma := "", ", "
 	switch {
 	case wants && !has:
@@ -377,7 +377,7 @@ func (w *widener) write(c pendingCopy) {
 		edits[i].End -= body
 	}
 	text := syntax.Apply(f.text[body:f.offset(fn.Body.End())], edits)
-	fmt.Fprintf(&w.text, "\n// %s is %s as %s needs it.\n%s %s\n", c.name, c.piece.key(), w.copies.of.Name,
+	fmt.Fprintf(&w.text, "\n// %s is %s as %s needs it.\n%s %s\n", c.name, c.piece.key(), w.copies.target.Name,
 		w.copies.privateHead(c.piece, c.name), text)
 }
 
@@ -433,7 +433,7 @@ func (cp *Copies) copiable(p *piece) bool {
 	if p == cp.scope.target || !here && constrained(p.file.path, p.file.text) {
 		return false
 	}
-	if fn.Body == nil || cp.pkg.graph.uses[p].cgo || filepath.Dir(p.file.path) != cp.of.PkgDir ||
+	if fn.Body == nil || cp.pkg.graph.uses[p].cgo || filepath.Dir(p.file.path) != cp.target.PkgDir ||
 		strings.Contains(p.doc(), "//go:") || strings.Contains(p.doc(), "//export ") {
 		return false
 	}
@@ -482,7 +482,7 @@ func (cp *Copies) privates() map[string]*piece {
 // freeName returns the name for the copy of a declaration. A number tells it from names that other
 // copies have taken, or that the package uses.
 func (cp *Copies) freeName(name string, taken func(string) bool) string {
-	target := cp.of.Name[strings.LastIndexByte(cp.of.Name, '.')+1:]
+	target := cp.target.Name[strings.LastIndexByte(cp.target.Name, '.')+1:]
 	for n, number := 2, ""; ; n++ {
 		free := name + number + "For" + Exported(target)
 		if !taken(free) && cp.pkg.Types.Scope().Lookup(free) == nil && !cp.pkg.localNames()[free] {

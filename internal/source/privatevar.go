@@ -54,13 +54,13 @@ func (w *widener) variable(id *ast.Ident, info *types.Info) string {
 	w.lines += lines
 	w.names[key] = name
 	w.added = append(w.added, name)
-	fmt.Fprintf(&w.text, "\n// %s is %s as %s needs it.\nvar %s%s\n", name, v.Name(), w.copies.of.Name, name, text)
+	fmt.Fprintf(&w.text, "\n// %s is %s as %s needs it.\nvar %s%s\n", name, v.Name(), w.copies.target.Name, name, text)
 	return name
 }
 
 // privateVarName returns the name of a variable's copy.
 func (cp *Copies) privateVarName(name string) string {
-	target := cp.of.Name
+	target := cp.target.Name
 	return lowered(name) + "For" + Exported(target[strings.LastIndexByte(target, '.')+1:])
 }
 

@@ -32,8 +32,8 @@ type value struct {
 type span struct{ lo, hi int64 }
 
 var (
-	anything = span{math.MinInt64, math.MaxInt64}
-	counted  = span{0, 1 << 48} // a length: no machine addresses more bytes
+	anySpan    = span{math.MinInt64, math.MaxInt64}
+	lengthSpan = span{0, 1 << 48} // a length: no machine addresses more bytes
 )
 
 func exactly(n int64) span { return span{n, n} }
@@ -121,13 +121,13 @@ func (v *prover) span(e ast.Expr) span {
 					return v.length(p.expr)
 				}
 			}
-			return counted
+			return lengthSpan
 		}
 		if n, ok := v.constantNumber(x); ok {
 			return exactly(n)
 		}
 	}
-	return anything
+	return anySpan
 }
 
 func constantSpan(c constant.Value) span {
@@ -140,14 +140,14 @@ func constantSpan(c constant.Value) span {
 			return exactly(math.MaxInt64) // above all that fits
 		}
 	}
-	return anything
+	return anySpan
 }
 
 // boundAtCall bounds an integer expression of the caller.
 func (v *prover) boundAtCall(e ast.Expr) span {
 	// Definitions may form long chains: give up on a bound after 20.
 	if v.depth > 20 {
-		return anything
+		return anySpan
 	}
 	v.depth++
 	defer func() { v.depth-- }()
@@ -164,17 +164,17 @@ func (v *prover) boundAtCall(e ast.Expr) span {
 			out = out.and(v.boundAtCall(def))
 		}
 	case *ast.CallExpr:
-		out = out.and(v.called(x))
+		out = out.and(v.callSpan(x))
 	case *ast.BinaryExpr:
 		out = out.and(v.computed(x))
 	}
 	return out.and(v.bounded(v.callerText(e)))
 }
 
-// called bounds conversions and the lengths of things.
-func (v *prover) called(x *ast.CallExpr) span {
+// callSpan bounds conversions and the lengths of things.
+func (v *prover) callSpan(x *ast.CallExpr) span {
 	if len(x.Args) == 0 {
-		return anything
+		return anySpan
 	}
 	// A conversion keeps a value that fits the type. Any other may wrap around.
 	if v.info.Types[x.Fun].IsType() {
@@ -182,7 +182,7 @@ func (v *prover) called(x *ast.CallExpr) span {
 		if to := v.typed(x); from.lo >= to.lo && from.hi <= to.hi {
 			return from
 		}
-		return anything
+		return anySpan
 	}
 	if id, ok := x.Fun.(*ast.Ident); ok {
 		if b, ok := v.info.Uses[id].(*types.Builtin); ok {
@@ -190,7 +190,7 @@ func (v *prover) called(x *ast.CallExpr) span {
 			case "len":
 				return v.length(x.Args[0])
 			case "cap":
-				return counted
+				return lengthSpan
 			// min and max bound their result by all of their operands.
 			case "min", "max":
 				out := v.boundAtCall(x.Args[0])
@@ -206,7 +206,7 @@ func (v *prover) called(x *ast.CallExpr) span {
 			}
 		}
 	}
-	return anything
+	return anySpan
 }
 
 // computed bounds sums and the like, when nothing can overflow.
@@ -227,7 +227,7 @@ func (v *prover) computed(x *ast.BinaryExpr) span {
 		return span{0, a.hi}
 	// The rest must not overflow.
 	case !near(a) || !near(b) || wordSize(v.info.TypeOf(x)) < 64:
-		return anything
+		return anySpan
 	case x.Op == token.ADD:
 		return span{a.lo + b.lo, a.hi + b.hi}
 	case x.Op == token.SUB:
@@ -235,7 +235,7 @@ func (v *prover) computed(x *ast.BinaryExpr) span {
 	case x.Op == token.MUL && a.lo >= 0 && b.lo >= 0 && a.hi < 1<<20 && b.hi < 1<<20:
 		return span{a.lo * b.lo, a.hi * b.hi}
 	}
-	return anything
+	return anySpan
 }
 
 // wordSize returns the width of an integer type; that of int is 64 here.
@@ -250,11 +250,11 @@ func wordSize(t types.Type) int {
 func (v *prover) typed(e ast.Expr) span {
 	t := v.info.TypeOf(e)
 	if t == nil {
-		return anything
+		return anySpan
 	}
 	b, ok := t.Underlying().(*types.Basic)
 	if !ok || b.Info()&types.IsInteger == 0 || b.Info()&types.IsUntyped != 0 {
-		return anything
+		return anySpan
 	}
 	// Spans hold 63 bits, so one end of a 64-bit type is their limit.
 	bits := wordSize(t)
@@ -266,14 +266,14 @@ func (v *prover) typed(e ast.Expr) span {
 	case bits < 64:
 		return span{-1 << (bits - 1), 1<<(bits-1) - 1}
 	}
-	return anything
+	return anySpan
 }
 
 // length bounds the length of an expression of the caller.
 func (v *prover) length(e ast.Expr) span {
 	// Definitions may refer to each other.
 	if v.depth > 20 {
-		return counted
+		return lengthSpan
 	}
 	v.depth++
 	defer func() { v.depth-- }()
@@ -282,7 +282,7 @@ func (v *prover) length(e ast.Expr) span {
 		return exactly(int64(len(constant.StringVal(c))))
 	}
 	// The type and the definition each bound the length, and both hold.
-	out := counted
+	out := lengthSpan
 	switch t := v.info.TypeOf(e).Underlying().(type) {
 	case *types.Array:
 		return exactly(t.Len())
@@ -301,7 +301,7 @@ func (v *prover) length(e ast.Expr) span {
 			out = out.and(v.length(def))
 		}
 	case *ast.CompositeLit:
-		if _, ok := v.info.TypeOf(x).Underlying().(*types.Slice); ok && !keyed(x) {
+		if syntax.Is[*types.Slice](v.info.TypeOf(x)) && !keyed(x) {
 			return exactly(int64(len(x.Elts)))
 		}
 	case *ast.CallExpr:
@@ -325,7 +325,7 @@ func (v *prover) madeLength(x *ast.CallExpr) span {
 	// make says the length itself.
 	if id, ok := x.Fun.(*ast.Ident); ok && len(x.Args) > 1 {
 		if b, ok := v.info.Uses[id].(*types.Builtin); ok && b.Name() == "make" {
-			return v.boundAtCall(x.Args[1]).and(counted)
+			return v.boundAtCall(x.Args[1]).and(lengthSpan)
 		}
 	}
 	// A conversion between bytes and text keeps the length.
@@ -333,7 +333,7 @@ func (v *prover) madeLength(x *ast.CallExpr) span {
 		bytesOrString(v.info.TypeOf(x.Args[0])) {
 		return v.length(x.Args[0])
 	}
-	return counted
+	return lengthSpan
 }
 
 func bytesOrString(t types.Type) bool {
@@ -341,8 +341,7 @@ func bytesOrString(t types.Type) bool {
 	case *types.Basic:
 		return t.Info()&types.IsString != 0
 	case *types.Slice:
-		b, ok := t.Elem().Underlying().(*types.Basic)
-		return ok && b.Kind() == types.Uint8
+		return syntax.IsByte(t.Elem())
 	}
 	return false
 }
@@ -357,10 +356,10 @@ func (v *prover) sliced(x *ast.SliceExpr) span {
 		}
 	}
 	if x.Low != nil {
-		low = v.boundAtCall(x.Low).and(counted)
+		low = v.boundAtCall(x.Low).and(lengthSpan)
 	}
 	if x.High != nil {
-		high = v.boundAtCall(x.High).and(counted)
+		high = v.boundAtCall(x.High).and(lengthSpan)
 	}
 	// The least and the greatest difference that the ends allow.
 	out := span{0, max(high.hi-low.lo, 0)}

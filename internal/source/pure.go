@@ -83,7 +83,7 @@ func (p *purity) assigned(e ast.Expr) {
 			}
 			return
 		case *ast.IndexExpr:
-			if _, ok := p.info.TypeOf(x.X).Underlying().(*types.Array); !ok {
+			if !syntax.Is[*types.Array](p.info.TypeOf(x.X)) {
 				p.refuse(x.Pos(), "it writes to memory that others may see")
 				return
 			}

@@ -108,8 +108,8 @@ func (rec recordability) walk(t types.Type, path string, top bool, seen map[type
 	}
 	seen[t] = true
 	// Some types are known by name, whatever they consist of.
-	if n, ok := types.Unalias(t).(*types.Named); ok && n.Obj().Pkg() != nil {
-		full := n.Obj().Pkg().Path() + "." + n.Obj().Name()
+	if path, name := syntax.NameOf(t); name != "" {
+		full := path + "." + name
 		if remedy, ok := opaque[full]; ok {
 			return &reason{path, t, "a value that means something only inside its process", remedy}
 		}
@@ -222,11 +222,8 @@ func (rec recordability) positional(lit *ast.CompositeLit, f *types.Var) bool {
 	if _, keyed := lit.Elts[0].(*ast.KeyValueExpr); keyed {
 		return false
 	}
-	t := rec.pkg.info.TypeOf(lit)
 	// A literal in a list of pointers has the pointer's type.
-	if p, ok := t.Underlying().(*types.Pointer); ok {
-		t = p.Elem()
-	}
+	t := syntax.Pointee(rec.pkg.info.TypeOf(lit))
 	s, ok := t.Underlying().(*types.Struct)
 	if !ok {
 		return false

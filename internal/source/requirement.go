@@ -280,12 +280,12 @@ func (q *Requirement) GOFLAGS(flags string) string {
 	return flags
 }
 
-// Beside returns the directories that builds of candidates read, and builds of the original do not:
-// those of modules that candidates may import, and of the copy of go.mod.
-func (u *Unit) Beside() []string {
+// RequirementDirs returns the directories that builds of candidates read, and builds of the
+// original do not: those of modules that candidates may import, and of the copy of go.mod.
+func (u *Unit) RequirementDirs() []string {
 	var dirs []string
 	if u.Package != nil { // a unit that was not loaded has none
-		dirs = slices.Clone(u.Package.beside)
+		dirs = slices.Clone(u.Package.requirementDirs)
 	}
 	if u.Requirement != nil {
 		dirs = append(dirs, filepath.Dir(u.Requirement.Modfile))
@@ -315,8 +315,8 @@ func (q *Requirement) Patch() (files []beagle.PatchFile) {
 	return files
 }
 
-// before returns the text of a file that the requirement changes, as it was.
-func (q *Requirement) before(path string) (string, bool) {
+// originalText returns the text of a file that the requirement changes, as it was.
+func (q *Requirement) originalText(path string) (string, bool) {
 	if q == nil {
 		return "", false
 	}

@@ -9,7 +9,7 @@ import (
 // buildRest prepares the package without the scope for many type checks.
 func (sc *Scope) buildRest() {
 	sc.declare = map[string]bool{}
-	drop := sc.dropped()
+	drop := sc.replacedDecls()
 	// Keep the parts of each file that other declarations can see. Candidates are checked against
 	// these, thousands of times.
 	for _, f := range sc.pkg.files {
@@ -36,8 +36,8 @@ func (sc *Scope) buildRest() {
 	}
 }
 
-// dropped returns the declarations of the package that each version replaces.
-func (sc *Scope) dropped() map[ast.Node]bool {
+// replacedDecls returns the declarations of the package that each version replaces.
+func (sc *Scope) replacedDecls() map[ast.Node]bool {
 	drop := map[ast.Node]bool{}
 	for _, s := range sc.pieces {
 		if s.spec != nil {
@@ -180,7 +180,7 @@ func (sc *Scope) withUsers(drop map[ast.Node]bool) []*ast.File {
 
 // withoutScope returns the package's files without the declarations that a version replaces.
 func (sc *Scope) withoutScope() []*ast.File {
-	drop := sc.dropped()
+	drop := sc.replacedDecls()
 	var out []*ast.File
 	for _, f := range sc.pkg.files {
 		g := *f.ast

@@ -45,10 +45,10 @@ var implied = map[token.Token][]token.Token{
 	token.EQL: {token.LEQ, token.GEQ},
 }
 
-// around collects the facts that the statements around a call establish: the conditions of the
+// branchFacts collects the facts that the statements around a call establish: the conditions of the
 // branches that hold the call, of the branches that were left before it, and the bounds of range
 // loops. It drops a fact if code could change its operands before the call.
-func (v *prover) around(path []ast.Node) []fact {
+func (v *prover) branchFacts(path []ast.Node) []fact {
 	var out []fact
 	if v.fn == nil || hasGoto(v.fn) {
 		return nil
@@ -101,7 +101,7 @@ func (v *prover) counting(x *ast.ForStmt) []fact {
 		return nil
 	}
 	from := v.bound(init.Rhs[0])
-	return []fact{{types.ExprString(init.Lhs[0]), token.GEQ, "", anything, span{from.lo, from.lo}}}
+	return []fact{{types.ExprString(init.Lhs[0]), token.GEQ, "", anySpan, span{from.lo, from.lo}}}
 }
 
 // passed returns the conditions under which a block goes on to next: no branch before it left the
@@ -177,7 +177,7 @@ func (v *prover) says(cond ast.Expr, is bool, in ast.Node) []fact {
 // bound returns the bounds of an operand without facts.
 func (v *prover) bound(e ast.Expr) span {
 	if !syntax.IsInteger(v.info.TypeOf(e)) {
-		return anything
+		return anySpan
 	}
 	without := *v
 	without.facts = nil
@@ -191,16 +191,16 @@ func (v *prover) ranged(x *ast.RangeStmt) []fact {
 	if !ok || x.Tok != token.DEFINE || key.Name == "_" || !v.lasting(key, x.Body) || !v.lasting(x.X, x.Body) {
 		return nil
 	}
-	least := fact{key.Name, token.GEQ, "0", anything, exactly(0)}
+	least := fact{key.Name, token.GEQ, "0", anySpan, exactly(0)}
 	switch t := v.info.TypeOf(x.X).Underlying().(type) {
 	case *types.Slice, *types.Array:
-		return []fact{least, {key.Name, token.LSS, "len(" + v.callerText(x.X) + ")", anything, v.length(x.X)}}
+		return []fact{least, {key.Name, token.LSS, "len(" + v.callerText(x.X) + ")", anySpan, v.length(x.X)}}
 	case *types.Basic:
 		if t.Info()&types.IsString != 0 {
-			return []fact{least, {key.Name, token.LSS, "len(" + v.callerText(x.X) + ")", anything, v.length(x.X)}}
+			return []fact{least, {key.Name, token.LSS, "len(" + v.callerText(x.X) + ")", anySpan, v.length(x.X)}}
 		}
 		if t.Info()&types.IsInteger != 0 {
-			return []fact{least, {key.Name, token.LSS, v.callerText(x.X), anything, v.bound(x.X)}}
+			return []fact{least, {key.Name, token.LSS, v.callerText(x.X), anySpan, v.bound(x.X)}}
 		}
 	}
 	return nil
@@ -301,7 +301,7 @@ func (v *prover) related(x string, op token.Token, y string) bool {
 
 // bounded returns the bounds that facts give the value of a text.
 func (v *prover) bounded(text string) span {
-	out := anything
+	out := anySpan
 	// Take the facts about this text, with the text on the left.
 	for _, f := range v.facts {
 		op, other := f.op, f.right
@@ -313,13 +313,13 @@ func (v *prover) bounded(text string) span {
 		// A strict comparison moves the bound by one, unless there is no bound.
 		switch op {
 		case token.LSS:
-			if other.hi != anything.hi {
+			if other.hi != anySpan.hi {
 				out.hi = min(out.hi, other.hi-1)
 			}
 		case token.LEQ:
 			out.hi = min(out.hi, other.hi)
 		case token.GTR:
-			if other.lo != anything.lo {
+			if other.lo != anySpan.lo {
 				out.lo = max(out.lo, other.lo+1)
 			}
 		case token.GEQ:

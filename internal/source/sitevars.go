@@ -112,7 +112,7 @@ func (v *prover) exposed(w *types.Var) bool {
 			if s, ok := x.Fun.(*ast.SelectorExpr); ok {
 				if id, ok := ast.Unparen(s.X).(*ast.Ident); ok && v.info.Uses[id] == types.Object(w) &&
 					v.info.Selections[s] != nil {
-					if _, ptr := w.Type().Underlying().(*types.Pointer); !ptr {
+					if !syntax.Is[*types.Pointer](w.Type()) {
 						found = true
 					}
 				}

@@ -116,9 +116,9 @@ func fileNamed(spec string) error {
 	}
 }
 
-// Near lists the names that are close to the typed one, as in "evolve or explain"; "" if there
+// NearNames lists the names that are close to the typed one, as in "evolve or explain"; "" if there
 // are none.
-func Near(typed string, names []string) string {
+func NearNames(typed string, names []string) string {
 	near := nearestNames(typed, names, func(name string) string { return name })
 	if len(near) == 0 {
 		return ""

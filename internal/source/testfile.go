@@ -42,7 +42,7 @@ func (r *Reader) TestImports(body string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	specs := r.wanted(f)
+	specs := r.wantedImports(f)
 	free := syntax.Qualifiers(f)
 	// A test needs three packages that the candidate may not import.
 	for name, path := range map[string]string{"testing": "testing", "runtime": "runtime", "netip": "net/netip"} {

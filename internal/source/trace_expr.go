@@ -6,6 +6,8 @@ import (
 	"go/token"
 	"go/types"
 	"strconv"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // Kinds of operands that rt can compare.
@@ -201,11 +203,9 @@ func (t *tracer) narrowing(e *ast.CallExpr) bool {
 		holdsUntypedShift(t.f.Info, e.Args[0]) {
 		return false
 	}
-	to, _ := t.f.Info.Types[e].Type.Underlying().(*types.Basic)
-	from, _ := t.f.Info.Types[e.Args[0]].Type.Underlying().(*types.Basic)
-	limit, ok := narrow[to.Kind()]
+	limit, ok := narrow[syntax.Kind(t.f.Info.Types[e].Type)]
 	// Only a conversion to fewer bits loses something.
-	if old, small := narrow[from.Kind()]; !ok || small && old <= limit {
+	if old, small := narrow[syntax.Kind(t.f.Info.Types[e.Args[0]].Type)]; !ok || small && old <= limit {
 		return false
 	}
 	t.insert(e.Args[0].Pos(), fmt.Sprintf("%s.TraceNarrow(%d, %d, ", traceName, t.site(e), limit))

@@ -10,10 +10,10 @@ import (
 // returns the changed files by path. It finds functions and methods by name, so it may trace too
 // many.
 func (w *Writer) TracedHelpers(versions []*File, rt string, first int) (texts map[string]string, sites []Site) {
-	if w.pkg.BuildName() != w.of.PkgName {
+	if w.pkg.BuildName() != w.target.PkgName {
 		return nil, nil // a package main is built from copies
 	}
-	reached := w.reached(versions)
+	reached := w.reachedFunctions(versions)
 	texts = map[string]string{}
 	for _, f := range w.pkg.files {
 		file := &File{Src: f.text, Fset: w.pkg.fset, AST: f.ast, Info: w.pkg.info}
@@ -32,9 +32,9 @@ func (w *Writer) TracedHelpers(versions []*File, rt string, first int) (texts ma
 	return texts, sites
 }
 
-// reached names the functions of the package that versions mention, directly or
+// reachedFunctions names the functions of the package that versions mention, directly or
 // through others.
-func (w *Writer) reached(versions []*File) map[string]bool {
+func (w *Writer) reachedFunctions(versions []*File) map[string]bool {
 	// Methods go by their names alone: which one is called is not known here.
 	bodies := map[string][]*ast.FuncDecl{}
 	for _, f := range w.pkg.files {

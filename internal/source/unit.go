@@ -14,6 +14,7 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/exports"
 	"github.com/beagle-go/beagle/internal/inorder"
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // A Unit is a loaded target: the plain [beagle.Target], and the parts that check and place its
@@ -46,13 +47,13 @@ type Unit struct {
 
 // newUnit reads a target in its package. Each part of the unit rests on those before it.
 func newUnit(
-	ctx context.Context, o Options, p *packages.Package, name string, x *exports.Importer, also others,
+	ctx context.Context, o Options, p *packages.Package, name string, x *exports.Importer, also otherPackages,
 ) (*Unit, error) {
 	pkg, err := newPackage(p, x, also)
 	if err != nil {
 		return nil, err
 	}
-	if pkg.Around, err = around(append(also.packages, p), o.Tags); err != nil {
+	if pkg.Around, err = codeIdentity(append(also.packages, p), o.Tags); err != nil {
 		return nil, err
 	}
 	u := &Unit{opts: o, Package: pkg, Requirement: o.Requirement}
@@ -67,7 +68,7 @@ func newUnit(
 		return nil, err
 	}
 	// Read the contract first: it may allow a target that reads files or prints.
-	u.Conditions = &Conditions{of: &u.Target, sig: u.Sig, opts: &u.opts, pkg: pkg, scope: u.Scope}
+	u.Conditions = &Conditions{target: &u.Target, sig: u.Sig, opts: &u.opts, pkg: pkg, scope: u.Scope}
 	if err := u.Conditions.read(); err != nil {
 		return nil, err
 	}
@@ -83,10 +84,10 @@ func newUnit(
 	u.Target.Scope = u.Scope.decls()
 	// Build the parts that work on candidates, and write the original as the first candidate.
 	u.Reader = newReader(&u.Target, u.Scope)
-	u.Copies = &Copies{of: &u.Target, opts: &u.opts, pkg: pkg, scope: u.Scope, reader: u.Reader}
-	u.Writer = &Writer{of: &u.Target, pkg: pkg, scope: u.Scope, reader: u.Reader, conditions: u.Conditions,
+	u.Copies = &Copies{target: &u.Target, opts: &u.opts, pkg: pkg, scope: u.Scope, reader: u.Reader}
+	u.Writer = &Writer{target: &u.Target, pkg: pkg, scope: u.Scope, reader: u.Reader, conditions: u.Conditions,
 		required: u.Requirement}
-	u.Callers = &Callers{of: &u.Target, opts: &u.opts}
+	u.Callers = &Callers{target: &u.Target, opts: &u.opts}
 	return u, u.extract()
 }
 
@@ -161,7 +162,7 @@ func (u *Unit) unknownFunction(p *packages.Package, name string, known []string)
 		e.What = fmt.Sprintf("%s: %s is a %s, not a function", u.opts.Spec, name, objectKind(obj))
 		near = slices.DeleteFunc(slices.Clone(known), func(n string) bool { return !strings.HasPrefix(n, name+".") })
 		near = near[:min(5, len(near))]
-		if _, ok := obj.Type().Underlying().(*types.Struct); ok && objectKind(obj) == "type" {
+		if syntax.Is[*types.Struct](obj.Type()) && objectKind(obj) == "type" {
 			e.What += "; beagle evolve and beagle verify take it with all its methods, in place: without --evidence " +
 				"corpus"
 		}

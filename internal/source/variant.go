@@ -15,7 +15,7 @@ import (
 // A Writer writes candidates for other places: beside the original, into the user's files, or with
 // calls that count a run's decisions.
 type Writer struct {
-	of         *beagle.Target
+	target     *beagle.Target
 	pkg        *Package
 	scope      *Scope
 	reader     *Reader
@@ -34,16 +34,16 @@ func (w *Writer) Variant(f *File, suffix string) (string, error) {
 	return syntax.Apply(f.Src, edits), nil
 }
 
-// Hidden is [Writer.Variant] for a package that people maintain: all its declarations are
+// HiddenVariant is [Writer.Variant] for a package that people maintain: all its declarations are
 // unexported.
-func (w *Writer) Hidden(f *File, suffix string) (string, error) {
+func (w *Writer) HiddenVariant(f *File, suffix string) (string, error) {
 	edits, err := w.renames(f, suffix)
 	if err != nil {
 		return "", err
 	}
 	offset := f.Fset.File(f.AST.FileStart).Offset
 	for _, id := range renamed(f) {
-		hidden := syntax.Hidden(id.Name)
+		hidden := syntax.UnexportedName(id.Name)
 		// Only the beginning of a name changes, so only that is replaced.
 		same := commonEnd(id.Name, hidden)
 		edits = append(edits, syntax.Edit{
@@ -88,7 +88,7 @@ func (w *Writer) renames(f *File, suffix string) ([]syntax.Edit, error) {
 			return true
 		}
 		if strings.HasSuffix(id.Name, suffix) && clash == nil {
-			clash = fmt.Errorf("%s: line %d: the name %s ends in %s, which is kept for variants", w.of.Name,
+			clash = fmt.Errorf("%s: line %d: the name %s ends in %s, which is kept for variants", w.target.Name,
 				f.line(id.Pos()), id.Name, suffix)
 		}
 		return true

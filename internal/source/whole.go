@@ -42,7 +42,7 @@ func (r *Reader) Whole(src string) (*Whole, *Problem) {
 			first = &Problem{"types", te.Msg, fset.Position(te.Pos).Line}
 		}
 	})
-	w.Types, _ = conf.Check(r.of.PkgPath, fset, w.Files, w.Info)
+	w.Types, _ = conf.Check(r.target.PkgPath, fset, w.Files, w.Info)
 	if first != nil {
 		return nil, first
 	}

@@ -40,7 +40,7 @@ func (s *Store) Submit(run string, v Submission) (waiting int, err error) {
 			Remedy: "submit to a run that is running, or judge the version by itself",
 		}
 	}
-	if _, err := os.Stat(filepath.Join(s.inboxDir(entry.ID), closed)); err == nil {
+	if _, err := os.Stat(filepath.Join(s.inboxDir(entry.ID), closedFile)); err == nil {
 		return 0, &beagle.UsageError{
 			What:   fmt.Sprintf("run %s has ended its search and judges what it found", entry.ID),
 			Remedy: "judge the version by itself when the run is done",
@@ -103,8 +103,8 @@ func (s *Store) Inbox(run string) ([]Submission, error) {
 	return out, nil
 }
 
-// Taken removes a submission once its candidate is in the store.
-func (s *Store) Taken(run, id string) error {
+// RemoveSubmission removes a submission once its candidate is in the store.
+func (s *Store) RemoveSubmission(run, id string) error {
 	err := os.Remove(filepath.Join(s.inboxDir(run), filepath.Base(id)+".json"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -112,15 +112,15 @@ func (s *Store) Taken(run, id string) error {
 	return err
 }
 
-// closed is a file in an inbox that takes no more.
-const closed = "closed"
+// closedFile is a file in an inbox that takes no more.
+const closedFile = "closed"
 
 // CloseInbox says that a run takes no more versions.
 func (s *Store) CloseInbox(run string) error {
 	if err := os.MkdirAll(s.inboxDir(run), 0o755); err != nil {
 		return err
 	}
-	return s.WriteFile(filepath.Join(s.inboxDir(run), closed), nil)
+	return s.WriteFile(filepath.Join(s.inboxDir(run), closedFile), nil)
 }
 
 func (s *Store) inboxDir(run string) string { return filepath.Join(s.RunDir(run), "inbox") }

@@ -34,8 +34,8 @@ func TestInbox(t *testing.T) {
 	if err != nil || len(waiting) != 2 {
 		t.Fatalf("%v %v", waiting, err)
 	}
-	if err := errors.Join(s.Taken("abc", waiting[0].ID), s.Taken("abc", waiting[0].ID),
-		s.Taken("abc", "../run")); err != nil {
+	if err := errors.Join(s.RemoveSubmission("abc", waiting[0].ID), s.RemoveSubmission("abc", waiting[0].ID),
+		s.RemoveSubmission("abc", "../run")); err != nil {
 		t.Error(err)
 	}
 	if left, err := s.Inbox("abc"); err != nil || len(left) != 1 || left[0].Source != waiting[1].Source {

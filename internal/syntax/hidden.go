@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// Hidden returns a name with a small first letter, which is not exported.
-func Hidden(name string) string {
+// UnexportedName returns a name with a small first letter, which is not exported.
+func UnexportedName(name string) string {
 	r, n := utf8.DecodeRuneInString(name)
 	return string(unicode.ToLower(r)) + name[n:]
 }

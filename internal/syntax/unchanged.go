@@ -199,7 +199,7 @@ func (w *Watch) looks(path []ast.Node) bool {
 			_, byAddress := s.Obj().(*types.Func).Signature().Recv().Type().(*types.Pointer)
 			return !byAddress && !sharesElements(w.info.TypeOf(e))
 		case *ast.SliceExpr:
-			if _, array := w.info.TypeOf(up.X).Underlying().(*types.Array); array && ast.Unparen(up.X) == e {
+			if Is[*types.Array](w.info.TypeOf(up.X)) && ast.Unparen(up.X) == e {
 				return false
 			}
 			if ast.Unparen(up.X) != e {
@@ -235,7 +235,7 @@ func (w *Watch) looks(path []ast.Node) bool {
 // looksOver reports whether a loop over a variable takes nothing out of it, and gets no key and no
 // value that shares elements with it.
 func (w *Watch) looksOver(loop *ast.RangeStmt) bool {
-	if _, ok := w.info.TypeOf(loop.X).Underlying().(*types.Chan); ok {
+	if Is[*types.Chan](w.info.TypeOf(loop.X)) {
 		return false
 	}
 	for _, got := range []ast.Expr{loop.Key, loop.Value} {
@@ -331,8 +331,7 @@ func isPattern(t types.Type) bool {
 	if !ok {
 		return false
 	}
-	n, ok := types.Unalias(p.Elem()).(*types.Named)
-	return ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == "regexp" && n.Obj().Name() == "Regexp"
+	return IsNamed(p.Elem(), "regexp", "Regexp")
 }
 
 // plainTerms reports whether no type that a type parameter may be shares elements.

@@ -251,7 +251,7 @@ func (e *encoder) structure(t *Type, p part) {
 		e.hole(wire.Hole{Reason: wire.Bound})
 		return
 	}
-	fields := t.shown()
+	fields := t.recordedFields()
 	header := binary.AppendUvarint(nil, uint64(len(fields)))
 	for _, f := range fields {
 		header = binary.AppendUvarint(header, uint64(len(f.Name)))

@@ -60,15 +60,15 @@ func (e *encoder) slice(t *Type, p part) {
 	e.byte(wire.TagList)
 	e.uint(want)
 	e.uint(spare)
-	e.inside(func() {
+	e.encodeReferenced(func() {
 		for i := range int(want) {
 			e.value(t.Elem, part{b: got}.at(i*t.Elem.Size, t.Elem.Size))
 		}
 	})
 }
 
-// inside runs f for memory behind a reference.
-func (e *encoder) inside(f func()) {
+// encodeReferenced runs f for memory behind a reference.
+func (e *encoder) encodeReferenced(f func()) {
 	e.depth++
 	e.foreign++
 	e.flags |= wire.Followed
@@ -128,7 +128,7 @@ func (e *encoder) pointer(t *Type, at uint64) {
 			break
 		}
 		e.byte(wire.TagPtr)
-		e.inside(func() { e.value(t.Elem, part{b: got}) })
+		e.encodeReferenced(func() { e.value(t.Elem, part{b: got}) })
 		return
 	}
 	e.hole(hole)

@@ -50,7 +50,7 @@ func TestUnseen(t *testing.T) {
 	}
 	found, err := b.Find("calls.Mixed")
 	if err != nil || !strings.Contains(strings.Join(found[0].unseen(), ";"), "f: floats in registers") ||
-		!strings.Contains(fmt.Sprint(found[0].Whole()), "floating-point registers") {
+		!strings.Contains(fmt.Sprint(found[0].CheckVisible()), "floating-point registers") {
 		t.Errorf("%v", err)
 	}
 	for _, name := range []string{"calls.Text", "calls.Many", "calls.Set.Merge", "calls.Stack"} {

@@ -322,7 +322,7 @@ func (b *Binary) values(d *declared, f *Function) error {
 			return fmt.Errorf("a parameter of %s has no type in the DWARF", d.name)
 		}
 		v := Value{Name: nameOf(e)}
-		if v.Type, err = b.types.at(off); err != nil {
+		if v.Type, err = b.types.typeAt(off); err != nil {
 			return err
 		}
 		if result, _ := e.Val(dwarf.AttrVarParam).(bool); result {
@@ -338,9 +338,9 @@ func (b *Binary) values(d *declared, f *Function) error {
 	}
 }
 
-// Whole returns a *beagle.UsageError for a function with a parameter that can't be seen: no call of
-// it can be recorded.
-func (f *Function) Whole() error {
+// CheckVisible returns a *beagle.UsageError for a function with a parameter that can't be seen: no
+// call of it can be recorded.
+func (f *Function) CheckVisible() error {
 	for _, v := range f.Params {
 		if v.blind() {
 			return &beagle.UsageError{What: fmt.Sprintf("%s takes %s %s in floating-point registers, which a uprobe "+

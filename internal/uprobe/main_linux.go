@@ -32,7 +32,7 @@ func attach(o options) (end func(), err error) {
 			return nil, err
 		}
 		for _, f := range found {
-			if err := f.Whole(); err != nil && o.records {
+			if err := f.CheckVisible(); err != nil && o.records {
 				return nil, err
 			}
 		}

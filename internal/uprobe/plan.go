@@ -111,8 +111,8 @@ func (p *planner) check() {
 	}
 }
 
-// of returns the number of a type's layout.
-func (p *planner) of(t *Type, depth int, foreign bool) uint32 {
+// layoutNumber returns the number of a type's layout.
+func (p *planner) layoutNumber(t *Type, depth int, foreign bool) uint32 {
 	key := planned{t, depth, foreign}
 	if n, ok := p.made[key]; ok || p.err != nil {
 		return n
@@ -152,17 +152,17 @@ func (p *planner) value(refs *[]reference, t *Type, off, depth int, foreign bool
 		case t.Elem.Kind == reflect.Uint8:
 			add(reference{list: 1, size: 1, most: uint32(textLook(&p.o, depth == p.o.Depth))})
 		case depth > 0 && (!foreign || t.Elem.raw() || p.o.Follow):
-			add(reference{list: 1, layout: p.of(t.Elem, depth-1, true), size: uint32(t.Elem.Size),
+			add(reference{list: 1, layout: p.layoutNumber(t.Elem, depth-1, true), size: uint32(t.Elem.Size),
 				most: uint32(p.o.Elements)})
 		}
 	case reflect.Pointer:
 		if p.o.Follow && depth > 0 && t.Elem != nil {
-			add(reference{layout: p.of(t.Elem, depth-1, true), size: uint32(t.Elem.Size), most: 1})
+			add(reference{layout: p.layoutNumber(t.Elem, depth-1, true), size: uint32(t.Elem.Size), most: 1})
 		}
 	case reflect.Map:
 		add(reference{size: word, most: 1}) // the runtime's maps begin with the number of entries
 	case reflect.Struct:
-		for _, f := range t.shown() {
+		for _, f := range t.recordedFields() {
 			if !p.secrets.Name(f.Name) {
 				p.value(refs, f.Type, off+f.Off, depth, foreign)
 			}

@@ -253,13 +253,13 @@ func (s *session) tryOut() error {
 		s.sites[i].rate = float64(now.hits-before[i].hits) / took.Seconds()
 	}
 	if spent > most {
-		return s.tooMuch(float64(spent)/float64(took), maxAtStart)
+		return s.costError(float64(spent)/float64(took), maxAtStart)
 	}
 	return nil
 }
 
-// tooMuch states the cost of the hits, and its reason.
-func (s *session) tooMuch(share, most float64) error {
+// costError states the cost of the hits, and its reason.
+func (s *session) costError(share, most float64) error {
 	load := func(a *armedSite) int { return int(a.rate * float64(a.hit)) }
 	a := slices.MaxFunc(s.sites, func(x, y *armedSite) int { return cmp.Compare(load(x), load(y)) })
 	how, returns := "which the kernel emulates", ""
@@ -328,7 +328,7 @@ func (s *session) tick(now time.Time) string {
 			s.windowAt, s.windowSaw = now, s.tallies()
 			return ""
 		}
-		return s.tooMuch(float64(spent)/float64(max(passed, tick)), maxLater).Error()
+		return s.costError(float64(spent)/float64(max(passed, tick)), maxLater).Error()
 	}
 	if passed >= window {
 		s.rates(passed)

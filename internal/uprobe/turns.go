@@ -110,18 +110,18 @@ func (s *session) turn() (spent time.Duration, why string) {
 	t.attaching.Lock()
 	err = s.k.detach()
 	t.attaching.Unlock()
-	s.turned(took, counted, saw)
+	s.enterTurn(took, counted, saw)
 	switch spent = s.spent(before); {
 	case err != nil:
 		return spent, err.Error()
 	case spent > turnMost:
-		return spent, s.tooMuch(float64(spent)/float64(time.Since(from)), maxLater).Error()
+		return spent, s.costError(float64(spent)/float64(time.Since(from)), maxLater).Error()
 	}
 	return spent, ""
 }
 
-// turned enters the counts of a turn, and sets the gates for the next one.
-func (s *session) turned(took time.Duration, from, to []tally) {
+// enterTurn enters the counts of a turn, and sets the gates for the next one.
+func (s *session) enterTurn(took time.Duration, from, to []tally) {
 	t := s.turns
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -43,8 +43,8 @@ type types struct {
 // maxTypes bounds the types that a foreign file makes us read.
 const maxTypes = 200_000
 
-// at reads the type at an offset. A type may refer to itself.
-func (ts *types) at(off dwarf.Offset) (*Type, error) {
+// typeAt reads the type at an offset. A type may refer to itself.
+func (ts *types) typeAt(off dwarf.Offset) (*Type, error) {
 	if t, ok := ts.seen[off]; ok {
 		return t, nil
 	}
@@ -85,14 +85,14 @@ func (ts *types) fill(t *Type, e *dwarf.Entry, r *dwarf.Reader) error {
 	switch t.Kind {
 	case reflect.Pointer:
 		if off, ok := e.Val(dwarf.AttrType).(dwarf.Offset); ok {
-			t.Elem, err = ts.at(off)
+			t.Elem, err = ts.typeAt(off)
 		}
 	case reflect.Slice:
 		off, ok := e.Val(attrElem).(dwarf.Offset)
 		if !ok {
 			return fmt.Errorf("the DWARF of type %s names no element", t.Name)
 		}
-		t.Elem, err = ts.at(off)
+		t.Elem, err = ts.typeAt(off)
 	case reflect.Array:
 		err = ts.array(t, e, r)
 	case reflect.Struct:
@@ -109,7 +109,7 @@ func (ts *types) typedef(t *Type, e *dwarf.Entry) error {
 	if !ok {
 		return fmt.Errorf("the DWARF of type %s names no other", t.Name)
 	}
-	under, err := ts.at(off)
+	under, err := ts.typeAt(off)
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (ts *types) array(t *Type, e *dwarf.Entry, r *dwarf.Reader) error {
 			t.Len = int(n)
 		}
 	}
-	elem, err := ts.at(off)
+	elem, err := ts.typeAt(off)
 	t.Elem = elem
 	if err == nil && (t.Len < 0 || elem.Size > 0 && t.Len > t.Size/elem.Size) {
 		return fmt.Errorf("the DWARF of array %s says %d elements in %d bytes", t.Name, t.Len, t.Size)
@@ -156,7 +156,7 @@ func (ts *types) fields(t *Type, r *dwarf.Reader) error {
 		}
 		at, _ := e.Val(dwarf.AttrDataMemberLoc).(int64)
 		f := Field{Name: nameOf(e), Off: int(at)}
-		if f.Type, err = ts.at(off); err != nil {
+		if f.Type, err = ts.typeAt(off); err != nil {
 			return err
 		}
 		t.Fields = append(t.Fields, f)
@@ -174,8 +174,8 @@ var escapes = strings.NewReplacer("%2e", ".", "%22", `"`, "%25", "%")
 // plainSymbol undoes the linker's escapes.
 func plainSymbol(name string) string { return escapes.Replace(name) }
 
-// shown returns the fields that a record has: all but those named _, and none of a lock.
-func (t *Type) shown() (all []Field) {
+// recordedFields returns the fields that a record has: all but those named _, and none of a lock.
+func (t *Type) recordedFields() (all []Field) {
 	if t.isLock() {
 		return nil
 	}
@@ -232,7 +232,7 @@ func (t *Type) describe(name string, depth int) wire.Type {
 		return w
 	}
 	if t.Kind == reflect.Struct {
-		for _, f := range t.shown() {
+		for _, f := range t.recordedFields() {
 			w.Fields = append(w.Fields, f.Type.describe(f.Name, depth-1))
 		}
 	}

@@ -12,9 +12,9 @@ import (
 // candidate's statements in place of them. The statements around them, and those that hold them,
 // are the same in both.
 type hunk struct {
-	was, is  []ast.Stmt
-	from, to token.Pos // in the candidate: what to replace to have the original's statements again
-	again    string    // the original's text, in the place of from to to
+	was, is      []ast.Stmt
+	from, to     token.Pos // in the candidate: what to replace to have the original's statements again
+	originalText string    // the original's text, in the place of from to to
 }
 
 // hunks aligns the functions of two versions by name and lists where their
@@ -88,10 +88,10 @@ func (a *aligner) hunk(was []ast.Stmt, is block, k, end int) {
 		h.to = h.from
 	}
 	if len(was) > 0 {
-		h.again = a.orig.between(was[0].Pos(), was[len(was)-1].End())
+		h.originalText = a.orig.between(was[0].Pos(), was[len(was)-1].End())
 	}
 	if k == end {
-		h.again = "\n" + h.again + "\n"
+		h.originalText = "\n" + h.originalText + "\n"
 	}
 	a.out = append(a.out, h)
 }
@@ -163,7 +163,7 @@ func (a *aligner) elses(was, is *ast.IfStmt) {
 		a.out = append(a.out, hunk{is: elseOf(is), from: is.Body.End(), to: is.Else.End()})
 	case is.Else == nil:
 		again := " else " + a.orig.between(was.Else.Pos(), was.Else.End())
-		a.out = append(a.out, hunk{was: elseOf(was), from: is.Body.End(), to: is.Body.End(), again: again})
+		a.out = append(a.out, hunk{was: elseOf(was), from: is.Body.End(), to: is.Body.End(), originalText: again})
 	default:
 		w, whole := was.Else.(*ast.BlockStmt)
 		i, also := is.Else.(*ast.BlockStmt)

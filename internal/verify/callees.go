@@ -121,7 +121,7 @@ func (e *Env) find(src string, all *allowance) {
 	// Sort the findings: those that keep nothing between calls belong to their function. In place,
 	// a write to memory excuses all functions, and other state belongs to the copy that has it.
 	for _, v := range inspect(c) {
-		fn := c.at(v.Line)
+		fn := c.funcAt(v.Line)
 		switch {
 		case fn != nil && stateless(v.key):
 			all.in[c.nameOf(fn)].keys[v.key] = true
@@ -171,7 +171,7 @@ func (c *allowance) excuse(cand *code, v Violation) bool {
 	case c.anywhere[v.key] || c.anywhere[wholeKey(v.key)]:
 		return true
 	}
-	fn := cand.at(v.Line)
+	fn := cand.funcAt(v.Line)
 	if fn == nil {
 		return false
 	}
@@ -232,8 +232,8 @@ func (c *code) declared() (fns []*ast.FuncDecl) {
 	return fns
 }
 
-// at returns the function of the file that a line belongs to, or nil.
-func (c *code) at(line int) *ast.FuncDecl {
+// funcAt returns the function of the file that a line belongs to, or nil.
+func (c *code) funcAt(line int) *ast.FuncDecl {
 	for _, fn := range c.declared() {
 		if c.fset.Position(fn.Pos()).Line <= line && line <= c.fset.Position(fn.End()).Line {
 			return fn

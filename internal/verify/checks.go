@@ -64,18 +64,18 @@ func (n *notes) tell(r *rt.ReplayReply) {
 	n.result.Cases += r.Cases
 	if r.Diff == nil && r.Cases < r.Records-r.Outside {
 		n.note("%d of %d records", r.Cases, r.Records)
-		n.missed("%d of %d records of %q, for want of time", r.Records-r.Cases, r.Records, n.result.Name)
+		n.addGap("%d of %d records of %q, for want of time", r.Records-r.Cases, r.Records, n.result.Name)
 	}
 	if r.Outside > 0 {
 		n.note("%d records are outside the contract", r.Outside)
 	}
 	if r.Unstable > 0 {
 		n.note("the original differs from itself on %d inputs, which prove nothing", r.Unstable)
-		n.missed("%d inputs of %q on which the original differs from itself", r.Unstable, n.result.Name)
+		n.addGap("%d inputs of %q on which the original differs from itself", r.Unstable, n.result.Name)
 	}
 	if r.Opaque > 0 {
 		n.note("%d outcomes could not be compared", r.Opaque)
-		n.missed("%d outcomes of %q that cannot be compared", r.Opaque, n.result.Name)
+		n.addGap("%d outcomes of %q that cannot be compared", r.Opaque, n.result.Name)
 	}
 }
 
@@ -87,7 +87,7 @@ func (j *Job) replaySet(ctx context.Context, name string) (*Rejection, error) {
 	if j.learned.sizes[name] == 0 {
 		j.note("there are no such records")
 		if name == "holdout" {
-			j.missed("held-out inputs: there were too few to hold some back")
+			j.addGap("held-out inputs: there were too few to hold some back")
 		}
 		return nil, nil
 	}
@@ -152,7 +152,7 @@ func threads(ctx context.Context, j *Job) (*Rejection, error) {
 	}
 	if same, err := j.originalRaces(ctx, j.bin, q); same || err != nil {
 		j.note("the original also answers differently if several goroutines call it")
-		j.missed("calls from several goroutines, in which the original answers differently too")
+		j.addGap("calls from several goroutines, in which the original answers differently too")
 		return nil, err
 	}
 	return j.Env.differs(reply.Diff), nil
@@ -222,14 +222,14 @@ func exhaust(ctx context.Context, j *Job) (*Rejection, error) {
 	}
 	if len(partial) > 0 {
 		j.note("part of: %s", strings.Join(partial, ", "))
-		j.missed("all small inputs of the kinds %s", strings.Join(partial, ", "))
+		j.addGap("all small inputs of the kinds %s", strings.Join(partial, ", "))
 	}
 	if out.Outside > 0 {
 		j.note("%d more inputs are outside the contract", out.Outside)
 	}
 	if out.Unstable > 0 {
 		j.note("the original differs from itself on %d inputs", out.Unstable)
-		j.missed("%d small inputs on which the original differs from itself", out.Unstable)
+		j.addGap("%d small inputs on which the original differs from itself", out.Unstable)
 	}
 	// Repeat a difference in a fresh process.
 	if out.Diff != nil {
@@ -258,12 +258,12 @@ func race(ctx context.Context, j *Job) (*Rejection, error) {
 	switch {
 	case j.Budget.Race < 0:
 		j.note("left out")
-		j.missed("data races: the race detector was left out")
+		j.addGap("data races: the race detector was left out")
 		return nil, nil
 	case !j.Corpus.Concurrent && !j.cand.goes() && !j.cand.keeps():
 		j.note("not needed: the target was not seen in several goroutines at once, and the candidate starts none and " +
 			"has no variable that may change")
-		j.missed("data races: the function was never seen in two goroutines at once")
+		j.addGap("data races: the function was never seen in two goroutines at once")
 		return nil, nil
 	case j.learned.sizes["train"] == 0:
 		j.note("there are no records")
@@ -277,7 +277,7 @@ func race(ctx context.Context, j *Job) (*Rejection, error) {
 			return nil, err
 		}
 		j.note("the race detector could not be built in: %v", err)
-		j.missed("data races: the race detector could not be built in")
+		j.addGap("data races: the race detector could not be built in")
 		return nil, nil
 	}
 	defer bin.Remove()
@@ -297,7 +297,7 @@ func race(ctx context.Context, j *Job) (*Rejection, error) {
 	// A race of the original's own excuses the candidate.
 	if same, err := j.originalRaces(ctx, bin, q); same || err != nil {
 		j.note("the original races too")
-		j.missed("data races, since the original has some")
+		j.addGap("data races, since the original has some")
 		return nil, err
 	}
 	if exit == nil {

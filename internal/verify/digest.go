@@ -275,13 +275,13 @@ func fromGlobal(v ssa.Value) bool {
 // deciding lists packages whose functions compare, search or sort their arguments.
 var deciding = set(`slices sort bytes strings cmp maps reflect crypto/subtle crypto/hmac`)
 
-// moving lists the functions of those packages that only move their arguments.
-var moving = set(`Clone Grow Clip Insert Delete Reverse Concat Repeat All Values Collect Copy Keys Append`)
+// movingFunctions lists the functions of those packages that only move their arguments.
+var movingFunctions = set(`Clone Grow Clip Insert Delete Reverse Concat Repeat All Values Collect Copy Keys Append`)
 
 // depthAsked returns which kind of digest a library function decides by.
 func (d *digestFlow) depthAsked(in *ssa.Call) (how depth) {
 	fn := in.Call.StaticCallee()
-	if fn == nil || d.own[fn] || !deciding[packageOf(fn)] || moving[fn.Object().Name()] {
+	if fn == nil || d.own[fn] || !deciding[packageOf(fn)] || movingFunctions[fn.Object().Name()] {
 		return none
 	}
 	for _, arg := range in.Call.Args {
@@ -322,7 +322,4 @@ func compares(op token.Token) bool {
 
 func firstOperand(in ssa.Instruction) ssa.Value { return *in.Operands(nil)[0] }
 
-func isTruth(t types.Type) bool {
-	b, ok := t.Underlying().(*types.Basic)
-	return ok && b.Info()&types.IsBoolean != 0
-}
+func isTruth(t types.Type) bool { return syntax.Has(t, types.IsBoolean) }

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/beagle-go/beagle/internal/effects"
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // A node carries numbers: an [ssa.Value], an [*object], or a [result].
@@ -122,8 +123,8 @@ func (d *digestFlow) passes(from, to node) {
 	}
 }
 
-// seen marks a value as an element of the function's input.
-func (d *digestFlow) seen(n node, how depth) { d.elements[n] = max(d.elements[n], how) }
+// markElement marks a value as an element of the function's input.
+func (d *digestFlow) markElement(n node, how depth) { d.elements[n] = max(d.elements[n], how) }
 
 // flow records where the numbers of one instruction go.
 func (d *digestFlow) flow(f *ssa.Function, in ssa.Instruction) {
@@ -152,18 +153,18 @@ func (d *digestFlow) flow(f *ssa.Function, in ssa.Instruction) {
 		d.goes(d.lies(in.X).part(in.Field), in)
 	// A value read from a list, a text or a map is an element.
 	case *ssa.Index:
-		d.seen(in, strong)
+		d.markElement(in, strong)
 		if leadsToMemory(in.X.Type()) {
 			d.goes(d.lies(in.X).part(elementPart), in)
 			d.turns[in.Index] = append(d.turns[in.Index], in)
 		}
 	case *ssa.Lookup:
-		d.seen(in, strong)
+		d.markElement(in, strong)
 		if leadsToMemory(in.X.Type()) {
 			d.passes(d.lies(in.X).part(elementPart), in)
 		}
 	case *ssa.Next:
-		d.seen(in, strong)
+		d.markElement(in, strong)
 	case *ssa.Extract:
 		d.extract(in)
 	case *ssa.MapUpdate:
@@ -197,7 +198,7 @@ func (d *digestFlow) flowUnary(in *ssa.UnOp) {
 	switch in.X.(type) {
 	case *ssa.Alloc, *ssa.FreeVar, *ssa.Global:
 	default:
-		d.seen(in, strong)
+		d.markElement(in, strong)
 	}
 }
 
@@ -209,7 +210,7 @@ func (d *digestFlow) store(in *ssa.Store) {
 	} else {
 		d.passes(in.Val, memory)
 	}
-	if _, array := in.Val.Type().Underlying().(*types.Array); array {
+	if syntax.Is[*types.Array](in.Val.Type()) {
 		d.goes(in.Val, memory.part(elementPart))
 	}
 }
@@ -241,7 +242,7 @@ func (d *digestFlow) extract(in *ssa.Extract) {
 			d.passes(d.lies(r.X).part(elementPart-(2-in.Index)), in)
 		}
 		if in.Index == 2 || !t.IsString {
-			d.seen(in, strong)
+			d.markElement(in, strong)
 		}
 	case *ssa.Call:
 		if own := d.callees(&t.Call); len(own) > 0 {
@@ -251,7 +252,7 @@ func (d *digestFlow) extract(in *ssa.Extract) {
 			return
 		}
 		d.goes(t, in)
-		d.seen(in, libraryDepth(in.Type()))
+		d.markElement(in, libraryDepth(in.Type()))
 	default:
 		if in.Index == 0 {
 			d.goes(t, in)
@@ -285,9 +286,9 @@ func (d *digestFlow) flowCall(in *ssa.Call) {
 	}
 	// Other functions of the library may reveal part of an element.
 	if _, tuple := in.Type().(*types.Tuple); !tuple {
-		d.seen(in, libraryDepth(in.Type()))
+		d.markElement(in, libraryDepth(in.Type()))
 	}
-	if fn := in.Call.StaticCallee(); fn != nil && passing[packageOf(fn)] {
+	if fn := in.Call.StaticCallee(); fn != nil && formPackages[packageOf(fn)] {
 		for _, arg := range in.Call.Args {
 			d.goes(arg, in)
 			if s, ok := arg.Type().Underlying().(*types.Slice); ok && leadsToMemory(s) {
@@ -309,14 +310,14 @@ func (d *digestFlow) helperDigests(fn *ssa.Function) bool {
 // libraryDepth returns how much of an element a number from the library holds. An int usually is a
 // length, a count or a position.
 func libraryDepth(t types.Type) depth {
-	if b, ok := t.Underlying().(*types.Basic); ok && b.Kind() == types.Int {
+	if syntax.Kind(t) == types.Int {
 		return weak
 	}
 	return strong
 }
 
-// passing lists packages whose functions express the same value in another form.
-var passing = set(`math/bits math strconv encoding/hex fmt`)
+// formPackages lists packages whose functions express the same value in another form.
+var formPackages = set(`math/bits math strconv encoding/hex fmt`)
 
 func packageOf(f *ssa.Function) string {
 	if f.Object() != nil && f.Object().Pkg() != nil {

@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // folds finds the loops that fold elements into a number in such a way that different lists give
@@ -68,7 +70,7 @@ func (m *fold) read(nodes []node) {
 	for _, n := range nodes {
 		switch v := n.(type) {
 		case *ssa.BinOp:
-			if b, ok := v.Type().Underlying().(*types.Basic); ok && b.Info()&types.IsNumeric != 0 && !compares(v.Op) {
+			if syntax.Has(v.Type(), types.IsNumeric) && !compares(v.Op) {
 				m.operator(v)
 			}
 		case *ssa.UnOp:

@@ -4,6 +4,8 @@ import (
 	"go/types"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // An object is a piece of memory, or several pieces that the analysis cannot tell apart.
@@ -75,10 +77,7 @@ func unify(a, b *object) {
 }
 
 // leadsToMemory reports whether values of type t lead to objects.
-func leadsToMemory(t types.Type) bool {
-	_, basic := t.Underlying().(*types.Basic)
-	return !basic
-}
+func leadsToMemory(t types.Type) bool { return !syntax.Is[*types.Basic](t) }
 
 // lies returns the object that v leads to.
 func (d *digestFlow) lies(v ssa.Value) *object {

@@ -335,7 +335,7 @@ func (s *elementCheck) pair(x, y ssa.Value, loop bool) bool {
 		s.d.text(x, 0) == s.d.text(y, 0) {
 		return false
 	}
-	if _, basic := x.Type().Underlying().(*types.Basic); basic && !syntax.IsText(x.Type()) {
+	if syntax.Is[*types.Basic](x.Type()) && !syntax.IsText(x.Type()) {
 		if !isElement(x) || !isElement(y) {
 			return false
 		}

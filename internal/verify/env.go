@@ -64,8 +64,8 @@ type corpusFacts struct {
 	sizes map[string]int
 
 	mu       sync.Mutex
-	known    *Known // replaced, never changed, once it is in use
-	fromRuns bool   // known also holds the original's results
+	known    *KnownValues // replaced, never changed, once it is in use
+	fromRuns bool         // known also holds the original's results
 	// phases of the exhaustion that end the original; true if it is only too slow
 	skip      map[string]bool
 	slow      map[string][]int // the records that end the original or on which it is too slow; see inputsOf
@@ -85,7 +85,8 @@ func (e *Env) original() (*code, error) {
 		}
 		e.orig = e.codeOf(f)
 		e.orig.literals = e.Unit.Package.Literals()
-		e.orig.reached = reachedBy(e.Unit.Package, e.Unit.Target.Name, e.helpers().constant, written(e.orig))
+		e.orig.reached = reachedNames(e.Unit.Package, e.Unit.Target.Name, e.helpers().constant,
+			writtenVariables(e.orig))
 		e.orig.allowed = e.calleesDo()
 	}
 	return e.orig, nil
@@ -119,7 +120,7 @@ func (e *Env) learn(c *beagle.Corpus) (*corpusFacts, error) {
 		skip:      map[string]bool{},
 		slow:      map[string][]int{},
 		rechecked: map[string]bool{},
-		known:     new(Known),
+		known:     new(KnownValues),
 	}
 	dir, err := os.MkdirTemp(e.Dir, "records")
 	if err != nil {
@@ -202,7 +203,7 @@ func (e *Env) learnResults(ctx context.Context, bin *harness.Binary, l *corpusFa
 			l.slow["train"] = append(l.slow["train"], exit.Record)
 			continue
 		}
-		known := &Known{maps.Clone(l.known.values)} // checks read the other one
+		known := &KnownValues{maps.Clone(l.known.values)} // checks read the other one
 		for _, b := range reply.Results {
 			known.read(b, "a result")
 		}
@@ -224,14 +225,14 @@ func (l *corpusFacts) pick(names ...string) map[string]string {
 }
 
 // read adds the telling constants of a record or a snapshot.
-func (k *Known) read(b []byte, where string) {
+func (k *KnownValues) read(b []byte, where string) {
 	if v, err := rt.ParseValue(b); err == nil {
 		k.value(&v, where, 0)
 	}
 }
 
 // value adds the telling constants in a value and its parts.
-func (k *Known) value(v *rt.Value, where string, depth int) {
+func (k *KnownValues) value(v *rt.Value, where string, depth int) {
 	if len(k.values) > maxKnown {
 		return
 	}
@@ -263,7 +264,7 @@ func (k *Known) value(v *rt.Value, where string, depth int) {
 const maxKnown = 1 << 18
 
 // sequence adds a list of small numbers as the string that a literal of it would spell.
-func (k *Known) sequence(v *rt.Value, where string) {
+func (k *KnownValues) sequence(v *rt.Value, where string) {
 	b := make([]byte, 0, len(v.Elems))
 	for i := range v.Elems {
 		e := &v.Elems[i]

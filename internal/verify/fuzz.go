@@ -24,7 +24,7 @@ type guidance struct {
 func fuzz(ctx context.Context, j *Job) (*Rejection, error) {
 	if j.Budget.Fuzz < 0 {
 		j.note("left out")
-		j.missed("what the fuzzer finds: it was switched off")
+		j.addGap("what the fuzzer finds: it was switched off")
 		return nil, nil
 	}
 	// Build both versions with calls at their decisions.
@@ -34,7 +34,7 @@ func fuzz(ctx context.Context, j *Job) (*Rejection, error) {
 			return nil, err
 		}
 		j.note("no traced program could be built: %v", err)
-		j.missed("what the guided search finds: its program could not be built")
+		j.addGap("what the guided search finds: its program could not be built")
 		return nil, nil
 	}
 	// The check untested may need the program again; it then removes it.
@@ -45,7 +45,7 @@ func fuzz(ctx context.Context, j *Job) (*Rejection, error) {
 	}()
 	for _, version := range traced.Plain {
 		j.note("the branches of the %s are not known: it does not compile with calls that count them", version)
-		j.missed("the branches of the %s: the guided search could not trace it", version)
+		j.addGap("the branches of the %s: the guided search could not trace it", version)
 	}
 	// Search, guided by what the calls report.
 	g := &guidance{j, traced}
@@ -61,7 +61,7 @@ func (j *Job) trace(ctx context.Context) (*harness.Traced, error) {
 	vs := harness.Versions(&j.Env.Unit.Target, j.Candidate)
 	traced, err := j.Env.Builder.Traced(ctx, vs, j.more)
 	if err == nil && j.terms != nil {
-		traced.Binary = traced.Under(j.terms)
+		traced.Binary = traced.WithTerms(j.terms)
 	}
 	return traced, err
 }
@@ -104,7 +104,7 @@ func (g *guidance) guided(ctx context.Context, q *rt.GuideRequest) (*Rejection, 
 			return found, err
 		}
 	}
-	g.missed("what the guided search finds: it met %d inputs that the original does not survive", maxSearches)
+	g.addGap("what the guided search finds: it met %d inputs that the original does not survive", maxSearches)
 	return nil, nil
 }
 
@@ -140,7 +140,7 @@ func (g *guidance) guidedTo(ctx context.Context, d *rt.Diff) (*Rejection, error)
 		case bin != g.bin:
 			g.note("the traced program differs on an input where the candidate does not: %s",
 				strings.Join(d.Call, ", "))
-			g.missed("what the guided search finds: it ended at an input on which only the traced program differs")
+			g.addGap("what the guided search finds: it ended at an input on which only the traced program differs")
 			return nil, nil
 		case exit == nil:
 			return g.Env.differs(reply.Diff), nil

@@ -7,9 +7,9 @@ import (
 	"github.com/beagle-go/beagle"
 )
 
-// missed records in the assurance that the running check left something out. The text must make
+// addGap records in the assurance that the running check left something out. The text must make
 // sense alone: "race detection: ...". A search's quick check gives no assurance.
-func (n *notes) missed(format string, args ...any) {
+func (n *notes) addGap(format string, args ...any) {
 	if n.quick {
 		return
 	}
@@ -24,7 +24,7 @@ func (j *Job) assured(v *beagle.Verdict) {
 	a := j.assurance()
 	a.Inputs, a.Steps = 0, len(j.Candidate.Steps)
 	if slices.Contains(j.Env.Unit.Target.Contract.Ignore, beagle.IgnoreIO) {
-		j.missed("input and output: the contract ignores them")
+		j.addGap("input and output: the contract ignores them")
 	}
 	for _, c := range v.Checks {
 		a.Inputs += c.Cases

@@ -66,7 +66,7 @@ func (h *helpers) read(of *source.Package, target string, whole bool) (err error
 	study := &helperStudy{prog, own, effects.Standard(), func(p *effects.Program, fns ...*ssa.Function) {
 		for _, f := range fns {
 			noteTouched(p.Effects(f), touched) // may take too long, and nothing is known then
-			h.summaries[effects.Name(f.Object().(*types.Func))] = p.Of(f)
+			h.summaries[effects.Name(f.Object().(*types.Func))] = p.SummaryOf(f)
 		}
 	}}
 	if whole {
@@ -81,7 +81,8 @@ func (h *helpers) read(of *source.Package, target string, whole bool) (err error
 		}
 		// A version holds copies of the functions that the original reaches, so these count most.
 		// They may call others through values and interfaces: the values of the whole package.
-		study.analyseGroup(reachedIn(prog, of, target), append([]*ssa.Function{pkg.Func("init")}, all...), helperSteps)
+		study.analyseGroup(reachedFunctions(prog, of, target), append([]*ssa.Function{pkg.Func("init")}, all...),
+			helperSteps)
 		h.constant = c.onlyRead(files, unexported)
 	}
 	h.noteKept(c, files, touched)
@@ -107,7 +108,7 @@ func (h *helpers) findDigests(c *typedText, fns []*ssa.Function) {
 		if !h.pure[name] || !folds(f.Signature) {
 			continue
 		}
-		d := newDigestFlow(&code{typedText: *c, ssaFuncs: reached(f, fns)})
+		d := newDigestFlow(&code{typedText: *c, ssaFuncs: reachedFrom(f, fns)})
 		for i := range f.Signature.Results().Len() {
 			h.digests[name] = h.digests[name] || d.level[result{f, i}] == strong
 		}
@@ -184,17 +185,17 @@ func (h *helpers) noteKept(c *typedText, files []*ast.File, touched map[string]b
 			// Look at methods with a pointer receiver on a variable.
 			case *ast.SelectorExpr:
 				s, id := c.info.Selections[n], root(n.X)
-				if s == nil || s.Kind() != types.MethodVal || id == nil || is[*types.Pointer](s.Recv()) {
+				if s == nil || s.Kind() != types.MethodVal || id == nil || syntax.Is[*types.Pointer](s.Recv()) {
 					return true
 				}
 				fn := s.Obj().(*types.Func)
-				if !is[*types.Pointer](recvType(fn)) {
+				if !syntax.Is[*types.Pointer](recvType(fn)) {
 					return true
 				}
 				// The method keeps its receiver unless a summary says that it does not.
 				does := h.summaries[effects.Name(fn)]
 				if does == nil {
-					does = effects.Standard().Of(objectName(fn))
+					does = effects.Standard().SummaryOf(objectName(fn))
 				}
 				if obj := c.info.ObjectOf(id); obj != nil && (!called[n] || does == nil || len(does.Stores) > 0) {
 					touched[objectName(obj)] = true
@@ -222,7 +223,7 @@ func (c *typedText) borrowers(gen *ast.GenDecl, note func(ast.Expr)) {
 				case *ast.Ident:
 					v, ok := c.info.Uses[n].(*types.Var)
 					borrows = borrows || ok && !v.IsField() && v.Parent() == c.pkg.Scope() &&
-						(lists(v.Type()) || is[*types.Pointer](v.Type()) && !askedOnly(v.Type()))
+						(lists(v.Type()) || syntax.Is[*types.Pointer](v.Type()) && !askedOnly(v.Type()))
 				}
 				return !borrows
 			})
@@ -248,7 +249,7 @@ type helperStudy struct {
 
 // analyseOne analyses one of the functions with its callees.
 func (s *helperStudy) analyseOne(f *ssa.Function, among []*ssa.Function, steps int) {
-	group := reached(f, among)
+	group := reachedFrom(f, among)
 	s.analyse(group, group, steps, f)
 }
 
@@ -268,8 +269,8 @@ func (s *helperStudy) analyse(group, values []*ssa.Function, steps int, noted ..
 	s.note(p, noted...)
 }
 
-// reachedIn returns the target and the functions of its package that it reaches by its text.
-func reachedIn(prog *ssa.Program, of *source.Package, target string) []*ssa.Function {
+// reachedFunctions returns the target and the functions of its package that it reaches by its text.
+func reachedFunctions(prog *ssa.Program, of *source.Package, target string) []*ssa.Function {
 	var out []*ssa.Function
 	for obj := range reaches(of, target) {
 		fn := obj.(*types.Func)
@@ -284,9 +285,9 @@ func reachedIn(prog *ssa.Program, of *source.Package, target string) []*ssa.Func
 // oneHelperSteps bounds the analysis of one helper.
 const oneHelperSteps = 1 << 13
 
-// reached returns a function and the functions that it names, directly or through others,
+// reachedFrom returns a function and the functions that it names, directly or through others,
 // restricted to the given ones.
-func reached(f *ssa.Function, among []*ssa.Function) []*ssa.Function {
+func reachedFrom(f *ssa.Function, among []*ssa.Function) []*ssa.Function {
 	list := []*ssa.Function{f}
 	for i := 0; i < len(list); i++ {
 		for _, g := range functionsIn(list[i]) {

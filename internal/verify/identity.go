@@ -81,7 +81,7 @@ func hasIdentity(t types.Type, seen []types.Type) bool {
 	if _, ok := types.Unalias(t).(*types.TypeParam); ok || isError(t) {
 		return false
 	}
-	if n, ok := types.Unalias(t).(*types.Named); ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == "net/netip" {
+	if path, _ := syntax.NameOf(t); path == "net/netip" {
 		return false // its pointers stand for equal texts
 	}
 	return holds(t, seen, hasIdentity, func(u types.Type) bool {
@@ -179,6 +179,6 @@ func (c *typedText) measures(e ast.Expr) bool {
 }
 
 func isWord(t types.Type) bool {
-	b, ok := t.Underlying().(*types.Basic)
-	return ok && (b.Kind() == types.Uint || b.Kind() == types.Int || b.Kind() == types.Uintptr)
+	kind := syntax.Kind(t)
+	return kind == types.Uint || kind == types.Int || kind == types.Uintptr
 }

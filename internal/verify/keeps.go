@@ -10,6 +10,7 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/harness"
 	"github.com/beagle-go/beagle/internal/rt"
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // These constants bound the checks for hidden state.
@@ -185,9 +186,5 @@ func (c *typedText) names(vars map[types.Object]bool, e ast.Expr) bool {
 // plain reports whether a value leads to no memory that could be written.
 func (c *typedText) plain(e ast.Expr) bool {
 	t := c.info.TypeOf(e)
-	if t == nil {
-		return false
-	}
-	_, basic := t.Underlying().(*types.Basic)
-	return basic
+	return syntax.Is[*types.Basic](t)
 }

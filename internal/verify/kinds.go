@@ -3,13 +3,15 @@ package verify
 import (
 	"go/ast"
 	"go/types"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // holdsFunc reports whether a value of type t can hold a function value in its own memory, or an
 // interface value that may hold one.
 func holdsFunc(t types.Type, seen []types.Type) bool {
-	if n, ok := types.Unalias(t).(*types.Named); ok && n.Obj().Pkg() != nil && pure[n.Obj().Pkg().Path()] &&
-		!is[*types.Signature](t) && !is[*types.Interface](t) {
+	if path, _ := syntax.NameOf(t); pure[path] &&
+		!syntax.Is[*types.Signature](t) && !syntax.Is[*types.Interface](t) {
 		return false // regexp.Regexp and the like
 	}
 	return holds(t, seen, holdsFunc, func(u types.Type) bool {
@@ -62,16 +64,7 @@ func holds(t types.Type, seen []types.Type, again func(types.Type, []types.Type)
 	}
 }
 
-func isMap(t types.Type) bool { return is[*types.Map](t) }
-
-// is reports whether t is not nil and its underlying type is a T.
-func is[T types.Type](t types.Type) bool {
-	if t == nil {
-		return false
-	}
-	_, ok := t.Underlying().(T)
-	return ok
-}
+func isMap(t types.Type) bool { return syntax.Is[*types.Map](t) }
 
 // root returns the variable at the start of an assignable expression.
 func root(e ast.Expr) *ast.Ident {

@@ -91,8 +91,8 @@ type notes struct {
 // exclusions holds the inputs that the checks of a job leave out, because the original takes too
 // long for them.
 type exclusions struct {
-	learned *corpusFacts
-	beside  map[string]int // how often the original ended in a phase, though only beside the candidate
+	learned       *corpusFacts
+	candidateEnds map[string]int // how often the original ended in a phase, though only beside the candidate
 }
 
 // searchCoverage holds the coverage of the guided search at the places where a candidate differs.
@@ -110,8 +110,8 @@ type Budget struct {
 	Proof   time.Duration // processor time: 4 s; negative leaves the proof out
 }
 
-// or fills the zero fields of a budget with those of another.
-func (b Budget) or(d Budget) Budget {
+// withDefaults fills the zero fields of a budget with those of another.
+func (b Budget) withDefaults(d Budget) Budget {
 	return Budget{
 		Exhaust: cmp.Or(b.Exhaust, d.Exhaust), Fuzz: cmp.Or(b.Fuzz, d.Fuzz),
 		Race: cmp.Or(b.Race, d.Race), Proof: cmp.Or(b.Proof, d.Proof),
@@ -119,13 +119,14 @@ func (b Budget) or(d Budget) Budget {
 }
 
 func (b Budget) orDefaults() Budget {
-	return b.or(Budget{Exhaust: 3 * time.Second, Fuzz: 5 * time.Second, Race: 2 * time.Second, Proof: 4 * time.Second})
+	return b.withDefaults(Budget{Exhaust: 3 * time.Second, Fuzz: 5 * time.Second, Race: 2 * time.Second,
+		Proof: 4 * time.Second})
 }
 
 // budget fills the zero fields of a budget.
 func (e *Env) budget(b Budget) Budget {
 	if e.Brief {
-		b = b.or(Budget{Exhaust: 200 * time.Millisecond, Fuzz: time.Second, Race: time.Second, Proof: -1})
+		b = b.withDefaults(Budget{Exhaust: 200 * time.Millisecond, Fuzz: time.Second, Race: time.Second, Proof: -1})
 	}
 	return b.orDefaults()
 }
@@ -271,7 +272,7 @@ func parse(_ context.Context, j *Job) (*Rejection, error) {
 // readPolicy applies the policy. It compares literals with the known results, and notes whether
 // those came from runs.
 func readPolicy(_ context.Context, j *Job) (*Rejection, error) {
-	var known *Known
+	var known *KnownValues
 	if l := j.learned; l != nil {
 		l.mu.Lock()
 		known = l.known

@@ -9,17 +9,19 @@ import (
 	"math/bits"
 	"strconv"
 	"strings"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
-// Known holds the values that a candidate could have copied from the corpus: the target's arguments
-// and the original's results. It leaves out values that honest code contains anyway, such as small
-// numbers, powers of two and alphabets.
-type Known struct {
+// KnownValues holds the values that a candidate could have copied from the corpus: the target's
+// arguments and the original's results. It leaves out values that honest code contains anyway, such
+// as small numbers, powers of two and alphabets.
+type KnownValues struct {
 	values map[string]string // canonical constant -> where Beagle saw it
 }
 
 // add records a constant as seen in "an argument" or "a result".
-func (k *Known) add(key, where string) {
+func (k *KnownValues) add(key, where string) {
 	if k.values == nil {
 		k.values = make(map[string]string)
 	}
@@ -28,11 +30,11 @@ func (k *Known) add(key, where string) {
 	}
 }
 
-func (k *Known) addString(s, where string) { k.add(stringKey(s), where) }
-func (k *Known) addInt(bits uint64, negative bool, where string) {
+func (k *KnownValues) addString(s, where string) { k.add(stringKey(s), where) }
+func (k *KnownValues) addInt(bits uint64, negative bool, where string) {
 	k.add(intKey(bits, negative), where)
 }
-func (k *Known) addFloat(f float64, where string) { k.add(floatKey(f), where) }
+func (k *KnownValues) addFloat(f float64, where string) { k.add(floatKey(f), where) }
 
 // minString is the length from which a string is telling.
 const minString = 4
@@ -135,7 +137,7 @@ const (
 // words that the code compares with a whole input. Words that equal results count too, if there are
 // more of them than a vocabulary has. A constant may stand alone or be spelled out in a composite
 // literal.
-func copied(orig, cand *code, known *Known) []Violation {
+func copied(orig, cand *code, known *KnownValues) []Violation {
 	if known == nil || len(known.values) == 0 {
 		return nil
 	}
@@ -254,7 +256,7 @@ func constantKey(v constant.Value, t types.Type) string {
 	case constant.String:
 		return stringKey(constant.StringVal(v))
 	case constant.Int:
-		if b, ok := t.Underlying().(*types.Basic); ok && b.Info()&types.IsFloat != 0 {
+		if syntax.Has(t, types.IsFloat) {
 			f, _ := constant.Float64Val(v)
 			return floatKey(f)
 		}

@@ -9,8 +9,9 @@ import (
 var local = set(`time.Unix time.UnixMilli time.UnixMicro time.Parse
 	time.Time.UnmarshalText time.Time.UnmarshalJSON time.Time.UnmarshalBinary time.Time.GobDecode`)
 
-// placed lists methods whose result does not depend on the zone of the time.
-var placed = set(`time.Time.UTC time.Time.In time.Time.Unix time.Time.UnixMilli time.Time.UnixMicro time.Time.UnixNano
+// zoneFreeMethods lists methods whose result does not depend on the zone of the time.
+var zoneFreeMethods = set(`time.Time.UTC time.Time.In time.Time.Unix time.Time.UnixMilli time.Time.UnixMicro
+	time.Time.UnixNano
 	time.Time.Sub time.Time.Before time.Time.After time.Time.Equal time.Time.Compare time.Time.IsZero`)
 
 // localTime refuses times in the machine's own zone. The zone where Beagle compares versions is not
@@ -21,7 +22,7 @@ func localTime(c *code, report func(ast.Node, string, string, string)) {
 		switch n := n.(type) {
 		case *ast.CallExpr:
 			sel, ok := ast.Unparen(n.Fun).(*ast.SelectorExpr)
-			if fn := c.callee(n); !ok || fn == nil || !placed[objectName(fn)] {
+			if fn := c.callee(n); !ok || fn == nil || !zoneFreeMethods[objectName(fn)] {
 				return true
 			}
 			if made, ok := ast.Unparen(sel.X).(*ast.CallExpr); ok && c.callee(made) != nil {

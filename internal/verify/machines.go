@@ -51,7 +51,7 @@ func (j *Job) compareOn(ctx context.Context, m harness.Machine) (*Rejection, err
 	}
 	// Compare them there with a copy of the job that knows nothing of this machine's runs.
 	k := *j
-	k.bin, k.idx, k.learned, k.result, k.beside = bin, 1, j.learned.anew(), beagle.CheckResult{}, nil
+	k.bin, k.idx, k.learned, k.result, k.candidateEnds = bin, 1, j.learned.withoutRuns(), beagle.CheckResult{}, nil
 	if found, err := k.starts(ctx, m); found != nil || err != nil {
 		return found, j.skipMachine(ctx, m, err)
 	}
@@ -78,7 +78,7 @@ func (n *notes) skipMachine(ctx context.Context, m harness.Machine, err error) e
 		why = "the original does not build for it"
 	}
 	n.note("%s: left out: %s", m.GOARCH, why)
-	n.missed("GOARCH=%s (%s): %s", m.GOARCH, m.Doc, why)
+	n.addGap("GOARCH=%s (%s): %s", m.GOARCH, m.Doc, why)
 	return nil
 }
 
@@ -86,7 +86,7 @@ func firstLine(s string) string { return strings.TrimSuffix(tail.First(s), ":") 
 
 // buildFor builds both versions for a machine.
 func (e *Env) buildFor(ctx context.Context, m harness.Machine, c beagle.Candidate) (*harness.Binary, error) {
-	b, err := e.Builder.On(ctx, m)
+	b, err := e.Builder.ForMachine(ctx, m)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func (j *Job) starts(ctx context.Context, m harness.Machine) (*Rejection, error)
 	if err == nil && exit == nil || ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	b, berr := j.Env.Builder.On(ctx, m)
+	b, berr := j.Env.Builder.ForMachine(ctx, m)
 	if berr != nil {
 		return nil, berr
 	}
@@ -174,9 +174,9 @@ func onMachine(m harness.Machine, f *Rejection) *Rejection {
 	return f
 }
 
-// anew returns the facts about a corpus without those that come from running the original on this
-// machine.
-func (l *corpusFacts) anew() *corpusFacts {
+// withoutRuns returns the facts about a corpus without those that come from running the original on
+// this machine.
+func (l *corpusFacts) withoutRuns() *corpusFacts {
 	return &corpusFacts{files: l.files, sizes: l.sizes, known: l.known, fromRuns: true,
 		skip: map[string]bool{}, slow: map[string][]int{}, rechecked: map[string]bool{}}
 }

@@ -57,7 +57,7 @@ func (w *walk) callTells(call *ast.CallExpr) bool {
 	if w.declares(fn) {
 		return given && w.anyReachesOut(call, fn)
 	}
-	s := w.table().Of(effects.Name(fn))
+	s := w.table().SummaryOf(effects.Name(fn))
 	if s == nil {
 		return given && w.anyReachesOut(call, fn)
 	}

@@ -80,7 +80,7 @@ func (c *code) analyseApart(fns []*ssa.Function, target *ssa.Function) func(*ssa
 	study := &helperStudy{target.Prog, own, c.table(), func(p *effects.Program, f ...*ssa.Function) {
 		out[f[0]] = p.Effects(f[0])
 		if f[0].Object() != nil {
-			summaries[f[0].Object()] = p.Of(f[0])
+			summaries[f[0].Object()] = p.SummaryOf(f[0])
 		}
 	}}
 	for _, f := range fns {
@@ -118,7 +118,7 @@ func (c *code) analysed(fns []*ssa.Function, target *ssa.Function) *effects.Prog
 	c.summaries = make(map[types.Object]*effects.Summary)
 	for _, f := range fns {
 		if f.Object() != nil {
-			c.summaries[f.Object()] = p.Of(f)
+			c.summaries[f.Object()] = p.SummaryOf(f)
 		}
 	}
 	return p
@@ -159,18 +159,18 @@ func (m *memoryReport) shared(found *effects.Effects) {
 	for i, w := range found.Stores {
 		if into := found.Into[i]; into.Kind == effects.Shared &&
 			(w.Ref.Kind == effects.Top || w.Ref.Kind == effects.Deep) {
-			m.report(m.place(w.Pos), "keep "+into.Name, "memory of an argument kept in "+m.called(into), seenWhy)
+			m.report(m.place(w.Pos), "keep "+into.Name, "memory of an argument kept in "+m.sourceName(into), seenWhy)
 		}
 	}
 	for _, w := range found.Panics {
 		if w.Ref.Kind == effects.Shared {
-			m.report(m.place(w.Pos), "share "+w.Ref.Name, "panic with memory of "+m.called(w.Ref),
+			m.report(m.place(w.Pos), "share "+w.Ref.Name, "panic with memory of "+m.sourceName(w.Ref),
 				"code that recovers the panic would share that memory with every other call")
 		}
 	}
 	for _, w := range found.Runs {
 		if w.Ref.Kind == effects.Shared {
-			m.report(m.place(w.Pos), "pass "+w.Ref.Name, m.called(w.Ref)+" handed to code of the caller",
+			m.report(m.place(w.Pos), "pass "+w.Ref.Name, m.sourceName(w.Ref)+" handed to code of the caller",
 				"the caller's code may write to it")
 		}
 	}
@@ -178,7 +178,7 @@ func (m *memoryReport) shared(found *effects.Effects) {
 
 // write says in words how memory is written.
 func (m *memoryReport) write(w effects.Effect) string {
-	switch name := m.called(w.Ref); w.Via {
+	switch name := m.sourceName(w.Ref); w.Via {
 	case "":
 		return "assignment to " + name
 	case "append", "copy", "clear", "delete", "close":
@@ -200,7 +200,8 @@ func (m *memoryReport) arguments(found *effects.Effects) {
 	for i, w := range found.Stores {
 		if into := found.Into[i]; w.Ref.Kind == effects.Shared &&
 			(into.Kind == effects.Top || into.Kind == effects.Deep) {
-			m.report(m.place(w.Pos), "share "+w.Ref.Name, m.called(w.Ref)+" stored in "+m.called(into), sharedWhy)
+			m.report(m.place(w.Pos), "share "+w.Ref.Name, m.sourceName(w.Ref)+" stored in "+m.sourceName(into),
+				sharedWhy)
 		}
 	}
 }
@@ -222,7 +223,7 @@ const argumentPrefix = "write argument "
 // wholeKey returns the key of the struct that a field belongs to.
 func wholeKey(key string) string {
 	if dot := strings.LastIndexByte(key, '.'); dot >= 0 && strings.HasPrefix(key, argumentPrefix) {
-		return key[:dot] + fmt.Sprintf(".%d", effects.Whole)
+		return key[:dot] + fmt.Sprintf(".%d", effects.WholeValue)
 	}
 	return key
 }
@@ -231,13 +232,13 @@ func (m *memoryReport) results(found *effects.Effects) {
 	for i, s := range found.Shares {
 		t := m.fn.Signature.Results().At(found.Result[i]).Type()
 		if s.Ref.Kind == effects.Shared && !isError(t) { // sentinel errors are values by convention
-			m.report(m.place(s.Pos), "share "+s.Ref.Name, "result leads into "+m.called(s.Ref), sharedWhy)
+			m.report(m.place(s.Pos), "share "+s.Ref.Name, "result leads into "+m.sourceName(s.Ref), sharedWhy)
 		}
 	}
 }
 
-// called returns the name that the candidate's source gives to the memory.
-func (m *memoryReport) called(r effects.Ref) string {
+// sourceName returns the name that the candidate's source gives to the memory.
+func (m *memoryReport) sourceName(r effects.Ref) string {
 	switch r.Kind {
 	case effects.Top, effects.Deep:
 		p := m.fn.Params[r.Param]

@@ -34,8 +34,8 @@ const (
 	atomLoss     = 0.1                    // the price of one more conjunct
 )
 
-// Near is a contract under which a rejected candidate would pass.
-type Near struct {
+// NearContract is a contract under which a rejected candidate would pass.
+type NearContract struct {
 	beagle.NearMiss
 	Conjuncts []*source.Predicate // the conditions beyond the target's own contract
 
@@ -46,7 +46,7 @@ type Near struct {
 // passed. It returns nil if there is none, or none in time.
 func Nearest(
 	ctx context.Context, e *Env, c beagle.Candidate, corpus *beagle.Corpus, v *beagle.Verdict, b NearBudget,
-) (*Near, error) {
+) (*NearContract, error) {
 	if !mayBeNear(v) {
 		return nil, nil
 	}
@@ -121,7 +121,7 @@ func (s *nearMissSearch) begin(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	own := s.e.Builder.Own()
+	own := s.e.Builder.OwnPredicates()
 	for i := range s.preds {
 		if excluded(kept, own+i, len(recorded)) == 0 {
 			loss := float64(excluded(weighed, own+i, len(sample))) / float64(max(len(sample), 1))
@@ -172,7 +172,7 @@ func longest(records []beagle.Record) func(param int) int {
 }
 
 // search narrows a contract until no input of the checks differs under it; nil if it finds none.
-func (s *nearMissSearch) search(ctx context.Context, args []byte) (*Near, error) {
+func (s *nearMissSearch) search(ctx context.Context, args []byte) (*NearContract, error) {
 	for range s.budget.Rounds {
 		if known := slices.ContainsFunc(s.found, func(r beagle.Record) bool {
 			return string(r.Args) == string(args)
@@ -191,7 +191,7 @@ func (s *nearMissSearch) search(ctx context.Context, args []byte) (*Near, error)
 			return nil, err
 		}
 		if found == nil {
-			return s.near(ctx, set)
+			return s.nearContract(ctx, set)
 		}
 		if found.Diff == nil || len(found.Diff.Args) == 0 ||
 			found.Diff.Check != "" && found.Diff.Check != rt.CheckRoom {
@@ -213,7 +213,7 @@ func (s *nearMissSearch) learn(ctx context.Context, args []byte) error {
 	for _, a := range s.atoms {
 		hit := false
 		if a.more >= 0 {
-			hit = excluded(sifted, s.e.Builder.Own()+a.more, 1) == 1
+			hit = excluded(sifted, s.e.Builder.OwnPredicates()+a.more, 1) == 1
 		} else if hit, err = s.same(ctx, args, s.terms([]*atom{a})); err != nil {
 			return err
 		}
@@ -241,12 +241,12 @@ func (s *nearMissSearch) same(ctx context.Context, args []byte, terms *rt.Terms)
 // terms returns the target's own contract with some atoms added.
 func (s *nearMissSearch) terms(set []*atom) *rt.Terms {
 	t := &rt.Terms{Ignore: slices.Clone(s.e.Unit.Target.Contract.Ignore)}
-	for i := range s.e.Builder.Own() {
+	for i := range s.e.Builder.OwnPredicates() {
 		t.Requires = append(t.Requires, i)
 	}
 	for _, a := range set {
 		if a.more >= 0 {
-			t.Requires = append(t.Requires, s.e.Builder.Own()+a.more)
+			t.Requires = append(t.Requires, s.e.Builder.OwnPredicates()+a.more)
 		} else {
 			t.Ignore = append(t.Ignore, a.ignore)
 		}
@@ -255,7 +255,7 @@ func (s *nearMissSearch) terms(set []*atom) *rt.Terms {
 }
 
 func (s *nearMissSearch) job(terms *rt.Terms) *Job {
-	return &Job{Env: s.e, Candidate: s.c, Corpus: s.corpus, bin: s.bin.Under(terms), idx: 1, terms: terms,
+	return &Job{Env: s.e, Candidate: s.c, Corpus: s.corpus, bin: s.bin.WithTerms(terms), idx: 1, terms: terms,
 		more:   s.preds,
 		Budget: s.e.budget(Budget{Exhaust: nearLook, Fuzz: s.budget.Fuzz, Race: -1})}
 }
@@ -325,9 +325,9 @@ func (s *nearMissSearch) try(ctx context.Context, set []*atom) (*Rejection, erro
 	return nil, nil
 }
 
-// near returns the contract and its support among the recorded calls.
-func (s *nearMissSearch) near(ctx context.Context, set []*atom) (*Near, error) {
-	out := &Near{Bin: s.bin.Under(s.terms(set))}
+// nearContract returns the contract and its support among the recorded calls.
+func (s *nearMissSearch) nearContract(ctx context.Context, set []*atom) (*NearContract, error) {
+	out := &NearContract{Bin: s.bin.WithTerms(s.terms(set))}
 	// Join the target's own contract with the atoms.
 	was := s.e.Unit.Target.Contract
 	exprs, ignore := []string{was.Requires}, slices.Clone(was.Ignore)

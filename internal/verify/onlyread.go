@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/beagle-go/beagle/internal/effects"
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // unexported holds for variables that no other package names.
@@ -98,7 +99,7 @@ func (c *typedText) copies(e ast.Expr) bool {
 // lists reports whether a value is a slice or a map, or holds one.
 func lists(t types.Type) bool {
 	return holds(t, nil, func(t types.Type, _ []types.Type) bool { return lists(t) }, func(t types.Type) bool {
-		return is[*types.Slice](t) || is[*types.Map](t)
+		return syntax.Is[*types.Slice](t) || syntax.Is[*types.Map](t)
 	})
 }
 
@@ -250,8 +251,8 @@ func isPlain(t types.Type) bool {
 	if t == nil {
 		return false
 	}
-	b, ok := t.Underlying().(*types.Basic)
-	return ok && b.Kind() != types.UnsafePointer && b.Kind() != types.Invalid
+	kind := syntax.Kind(t)
+	return kind != types.UnsafePointer && kind != types.Invalid
 }
 
 func plainElements(t types.Type) bool {

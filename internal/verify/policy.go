@@ -81,7 +81,7 @@ const (
 )
 
 // forbidden lists the candidate's findings that the original does not have.
-func forbidden(orig, cand *code, known *Known) []Violation {
+func forbidden(orig, cand *code, known *KnownValues) []Violation {
 	excused := make(map[string]bool)
 	for _, v := range inspect(orig) {
 		excused[v.key] = true
@@ -389,7 +389,7 @@ func plainError(c *code, e ast.Expr) bool {
 			return false // Unwrap hands out the list of the joined errors
 		}
 		for _, arg := range e.Args {
-			if _, basic := c.info.TypeOf(arg).Underlying().(*types.Basic); !basic && !plainError(c, arg) {
+			if !syntax.Is[*types.Basic](c.info.TypeOf(arg)) && !plainError(c, arg) {
 				return false
 			}
 		}

@@ -184,7 +184,7 @@ func TestRelative(t *testing.T) {
 }
 
 func TestLiterals(t *testing.T) {
-	k := new(Known)
+	k := new(KnownValues)
 	for _, n := range []uint64{0, 1, 42, 255, 65535, 65536, 65537, 1 << 31, 1<<63 - 1, 1000000, 999999, 0x80808080,
 		0x0101010101010101, 267914296} {
 		k.addInt(n, false, "a result")

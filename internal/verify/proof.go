@@ -146,7 +146,7 @@ func (p *proving) refute(ctx context.Context, w *bounded.Witness) (*Rejection, e
 		return found, err
 	}
 	if p.Env.doubtful() != "" || !p.Env.Unit.Target.Contract.IsZero() {
-		p.missed("an input on which a solver found a difference: it may be impossible, or the contract " +
+		p.addGap("an input on which a solver found a difference: it may be impossible, or the contract " +
 			"excludes it")
 		return nil, nil
 	}

@@ -18,7 +18,7 @@ type reach struct {
 	state bool          // it reveals state in a variable, by itself or through others
 }
 
-// reachedBy returns the keys of the names that the original uses through the functions of its
+// reachedNames returns the keys of the names that the original uses through the functions of its
 // package that it calls. A candidate may hold copies of those functions, and a copy uses the same
 // as its original:
 //
@@ -30,7 +30,7 @@ type reach struct {
 //
 // With the standard library and other variables a candidate could keep state between calls. It may
 // use these only where the target's own text does.
-func reachedBy(of *source.Package, target string, constant, written map[string]bool) map[string]bool {
+func reachedNames(of *source.Package, target string, constant, written map[string]bool) map[string]bool {
 	// Find the variables that all reached functions only read: copies may read them, too.
 	seen := reaches(of, target)
 	read, fixed := onlyReadBy(of, seen)
@@ -211,8 +211,9 @@ func (c *typedText) addressed(files []*ast.File) map[string]bool {
 	return out
 }
 
-// written returns the names of the variables that a version writes, or whose memory it gives away.
-func written(c *code) map[string]bool {
+// writtenVariables returns the names of the variables that a version writes, or whose memory it
+// gives away.
+func writtenVariables(c *code) map[string]bool {
 	out := map[string]bool{}
 	for _, v := range inspect(c) {
 		for _, p := range []string{"write ", "keep ", "share ", "pass "} {

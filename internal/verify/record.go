@@ -7,6 +7,7 @@ import (
 	bounded "github.com/beagle-go/beagle/internal/proof"
 	"github.com/beagle-go/beagle/internal/proof/exec"
 	"github.com/beagle-go/beagle/internal/rt"
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // recordOf converts an input of terms into a record of the harness.
@@ -27,7 +28,7 @@ func valueOf(p *exec.Param, w *bounded.Witness) rt.Value {
 	}
 	switch u := p.Type.Underlying().(type) {
 	case *types.Slice:
-		if b, ok := u.Elem().Underlying().(*types.Basic); ok && b.Kind() == types.Uint8 {
+		if syntax.IsByte(u.Elem()) {
 			return rt.Value{Kind: rt.KindBytes, Str: bytesOf(elems)}
 		}
 		return rt.Value{Kind: rt.KindList, Elems: elems}

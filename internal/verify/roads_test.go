@@ -241,7 +241,7 @@ func TestMapOrder(t *testing.T) {
 // TestVocabulary checks that a literal counts as copied if it answers an input, not merely because
 // it equals a result.
 func TestVocabulary(t *testing.T) {
-	k := new(Known)
+	k := new(KnownValues)
 	for _, s := range []string{"level=info msg=started", "production", "POST"} {
 		k.addString(s, "an argument")
 	}
@@ -271,7 +271,7 @@ func TestVocabulary(t *testing.T) {
 			}
 		})
 	}
-	many := new(Known)
+	many := new(KnownValues)
 	var cases strings.Builder
 	for i := range 2 * maxWords {
 		word := fmt.Sprintf("w%dx%d", i, i*i)

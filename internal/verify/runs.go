@@ -52,7 +52,7 @@ func (j *Job) replay(
 			return reply, nil, nil
 		}
 		last = exit
-		found, err := j.ended(ctx, exit, q)
+		found, err := j.judgeEnd(ctx, exit, q)
 		if found != nil || err != nil {
 			return nil, found, err
 		}
@@ -86,9 +86,9 @@ func (k *exclusions) leaveOut(q *rt.Replay) {
 	}
 }
 
-// ended decides what an early end means. It says nothing about the candidate if the original was
+// judgeEnd decides what an early end means. It says nothing about the candidate if the original was
 // running, unless a difference had been found before.
-func (j *Job) ended(ctx context.Context, exit *harness.Exit, q *rt.Replay) (*Rejection, error) {
+func (j *Job) judgeEnd(ctx context.Context, exit *harness.Exit, q *rt.Replay) (*Rejection, error) {
 	if d := foundDiff(exit); d != nil {
 		if err := j.confirm(ctx, d); err != nil {
 			return nil, err
@@ -135,11 +135,11 @@ const maxAstray = 1
 // phase gets one more try. After that, it is left out for this candidate alone: no candidate may
 // remove a phase for the others.
 func (j *Job) onlyBeside(phase string) {
-	if j.beside == nil {
-		j.beside = map[string]int{}
+	if j.candidateEnds == nil {
+		j.candidateEnds = map[string]int{}
 	}
-	if j.beside[phase]++; j.beside[phase] > 1 {
-		j.missed("inputs of the phase %s: the original is too slow for them beside the candidate, though not alone",
+	if j.candidateEnds[phase]++; j.candidateEnds[phase] > 1 {
+		j.addGap("inputs of the phase %s: the original is too slow for them beside the candidate, though not alone",
 			phase)
 	}
 }
@@ -172,7 +172,7 @@ func (j *Job) forgive(exit *harness.Exit, q *rt.Replay) {
 	}
 	j.note("the original %s record %d, which was left out", what, exit.Record)
 	inputs := inputsOf(q)
-	j.missed("record %d of %q: the original %s it", exit.Record, inputs, what)
+	j.addGap("record %d of %q: the original %s it", exit.Record, inputs, what)
 	q.Skip = append(q.Skip, exit.Record)
 	j.learned.mu.Lock()
 	j.learned.slow[inputs] = slices.Clone(q.Skip)
@@ -189,7 +189,7 @@ func (k *exclusions) skips() (all, slow []string) {
 			slow = append(slow, name)
 		}
 	}
-	for name, times := range k.beside {
+	for name, times := range k.candidateEnds {
 		if times > 1 {
 			all, slow = append(all, name), append(slow, name)
 		}

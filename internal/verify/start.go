@@ -11,6 +11,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // Each program that imports the package pays for its start once, and no measurement of calls sees
@@ -34,7 +35,7 @@ func Build(
 	if err != nil {
 		return nil, nil, err
 	}
-	guilty, err := e.started(ctx, bin, cands)
+	guilty, err := e.startFailures(ctx, bin, cands)
 	if err == nil && len(guilty) == 0 {
 		return bin, nil, nil
 	}
@@ -49,9 +50,11 @@ func Build(
 	return bin, guilty, err
 }
 
-// started finds the candidates that keep a program from starting well. It costs one start if
+// startFailures finds the candidates that keep a program from starting well. It costs one start if
 // nothing is wrong, and none if no candidate computes a package variable at the start.
-func (e *Env) started(ctx context.Context, bin *harness.Binary, cands []beagle.Candidate) (map[int]*Rejection, error) {
+func (e *Env) startFailures(
+	ctx context.Context, bin *harness.Binary, cands []beagle.Candidate,
+) (map[int]*Rejection, error) {
 	var suspects []int
 	for i, c := range cands {
 		if bin.Failed[i+1] == "" && e.worksAtStart(c) {
@@ -198,7 +201,7 @@ func initialises(c *code) bool {
 			case *ast.FuncLit: // a function that the code only stores does no work
 				return false
 			case *ast.CompositeLit:
-				if _, isMap := c.info.TypeOf(n).Underlying().(*types.Map); isMap {
+				if syntax.Is[*types.Map](c.info.TypeOf(n)) {
 					works = true
 				}
 			case *ast.IndexExpr, *ast.BinaryExpr, *ast.SliceExpr, *ast.StarExpr, *ast.TypeAssertExpr:

@@ -15,12 +15,12 @@ import (
 
 // These constants bound how much of a value a report shows.
 const (
-	maxText    = 64  // bytes of a text
-	shownText  = 32  // of a longer text
-	maxElems   = 8   // of a list
-	shownElems = 4   // of a longer list
-	maxShown   = 300 // bytes of a value in all
-	around     = 32  // bytes on each side of where two long values differ
+	maxText      = 64  // bytes of a text
+	shownText    = 32  // of a longer text
+	maxElems     = 8   // of a list
+	shownElems   = 4   // of a longer list
+	maxShown     = 300 // bytes of a value in all
+	contextBytes = 32  // bytes on each side of where two long values differ
 )
 
 // inOneLine describes how the candidate differs from the original:
@@ -121,7 +121,7 @@ func briefPair(want, got string) (string, string) {
 
 // window returns the part of a text around a place.
 func window(s string, at int) string {
-	from, to := max(at-around, 0), min(at+around, len(s))
+	from, to := max(at-contextBytes, 0), min(at+contextBytes, len(s))
 	for from > 0 && !utf8.RuneStart(s[from]) {
 		from--
 	}

@@ -15,11 +15,11 @@ type Entrant struct {
 	Candidate beagle.Candidate
 }
 
-// Together is Quick for several candidates in one process, since most of the cost of a process is
-// its start. It accepts only. A candidate with a nil verdict must be compared in a process of its
-// own: Together found something, or the process ended, and another candidate may be the reason.
+// QuickTogether is Quick for several candidates in one process, since most of the cost of a process
+// is its start. It accepts only. A candidate with a nil verdict must be compared in a process of
+// its own: Together found something, or the process ended, and another candidate may be the reason.
 // Candidates of untrusted authors do not belong here: one could spoil the result of the next.
-func Together(
+func QuickTogether(
 	ctx context.Context, e *Env, bin *harness.Binary, list []Entrant, corpus *beagle.Corpus,
 ) ([]*beagle.Verdict, error) {
 	out := make([]*beagle.Verdict, len(list))

@@ -62,7 +62,7 @@ func testTogether(t *testing.T, c *catalogue) {
 		}
 	}
 	together := func(list ...Entrant) []*beagle.Verdict {
-		out, err := Together(t.Context(), c.env, bin, list, c.corpus)
+		out, err := QuickTogether(t.Context(), c.env, bin, list, c.corpus)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +102,7 @@ func TestTogetherLeavesOtherChecks(t *testing.T) {
 	was := QuickLadder
 	defer func() { QuickLadder = was }()
 	QuickLadder = append(Ladder{{Name: "other"}}, was...)
-	out, err := Together(t.Context(), nil, nil, []Entrant{{Version: 1}, {Version: 2}}, nil)
+	out, err := QuickTogether(t.Context(), nil, nil, []Entrant{{Version: 1}, {Version: 2}}, nil)
 	if err != nil || len(out) != 2 || out[0] != nil || out[1] != nil {
 		t.Errorf("verdicts %v, %v", out, err)
 	}

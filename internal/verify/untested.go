@@ -50,7 +50,7 @@ func untested(ctx context.Context, j *Job) (*Rejection, error) {
 	}
 	j.changes = slices.DeleteFunc(j.changes, func(c change) bool { return !j.unreached(&c) })
 	for i := range j.changes {
-		j.missed("%s, which no input reached", g.where(&j.changes[i]))
+		j.addGap("%s, which no input reached", g.lineNames(&j.changes[i]))
 	}
 	// Under a condition, statements may be those that no caller needs any more.
 	if rewritten(j.Candidate) || j.Env.Unit.Target.Contract.Requires != "" {
@@ -63,7 +63,7 @@ func untested(ctx context.Context, j *Job) (*Rejection, error) {
 	}
 	places := make([]string, len(alone))
 	for i := range alone {
-		places[i] = g.where(&alone[i])
+		places[i] = g.lineNames(&alone[i])
 	}
 	reason := fmt.Sprintf("no input reaches %s, so nothing shows that the change is right: "+
 		"keep the original's statements there, or give a call that reaches them with --corpus",
@@ -302,7 +302,7 @@ func (e *Env) versionWithout(of *code, changes ...change) bool {
 	inorder.By(list, func(x, y change) int { return int(y.from - x.from) }) // from the end, so that places stay
 	src := of.src
 	for _, c := range list {
-		src = src[:of.offset(c.from)] + c.again + src[of.offset(c.to):]
+		src = src[:of.offset(c.from)] + c.originalText + src[of.offset(c.to):]
 	}
 	reader := e.Unit.Reader
 	if text, err := reader.Normalize(reader.Complete(src)); err == nil { // imports may come and go with them
@@ -312,8 +312,8 @@ func (e *Env) versionWithout(of *code, changes ...change) bool {
 	return problem == nil
 }
 
-// where names the lines of a change for people.
-func (g *guidance) where(c *change) string {
+// lineNames names the lines of a change for people.
+func (g *guidance) lineNames(c *change) string {
 	if len(c.is) > 0 {
 		return "the changed " + g.cand.linesOf(c.is)
 	}

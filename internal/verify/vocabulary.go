@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/beagle-go/beagle/internal/rt"
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // A vocabulary holds what the code of the versions reveals about inputs that may tell them apart:
@@ -83,8 +84,7 @@ func (v *vocabulary) mark(e ast.Expr) {
 		}
 		return
 	}
-	b, ok := tv.Type.Underlying().(*types.Basic)
-	if !ok || !slices.Contains([]types.BasicKind{types.Uint8, types.Int32, types.UntypedRune}, b.Kind()) {
+	if !slices.Contains([]types.BasicKind{types.Uint8, types.Int32, types.UntypedRune}, syntax.Kind(tv.Type)) {
 		return
 	}
 	if n, exact := constant.Int64Val(constant.ToInt(tv.Value)); exact && 0 <= n && n <= utf8.MaxRune {

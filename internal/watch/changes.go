@@ -63,13 +63,13 @@ func split(series []float64, o Options) []ChangePoint {
 	inorder.Sort(at)
 	points := make([]ChangePoint, len(at))
 	for i := range at {
-		points[i] = between(series, at, i)
+		points[i] = compareSides(series, at, i)
 	}
 	return points
 }
 
-// between compares the pieces on both sides of the point number i.
-func between(series []float64, at []int, i int) ChangePoint {
+// compareSides compares the pieces on both sides of the point number i.
+func compareSides(series []float64, at []int, i int) ChangePoint {
 	from, _ := bounds(at, i, len(series))
 	_, to := bounds(at, i+1, len(series))
 	c := compareMeans(series[from:at[i]], series[at[i]:to])
@@ -163,7 +163,7 @@ func merge(series []float64, points []ChangePoint, o Options) []ChangePoint {
 	}
 	test := func(i int) {
 		if i >= 0 && i < len(at) {
-			points[i] = between(series, at, i)
+			points[i] = compareSides(series, at, i)
 		}
 	}
 	for len(at) > 0 {

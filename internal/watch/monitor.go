@@ -33,9 +33,9 @@ type Trend struct {
 // An Expected value of a forecast has a 90 % interval.
 type Expected struct{ Mean, Low, High float64 }
 
-// Against returns the finding that the trend passes a limit, now or in the forecast, or nil. A
-// forecast passes it where its mean does; the finding has the interval.
-func (t Trend) Against(l Limit) *Finding {
+// FindingAgainst returns the finding that the trend passes a limit, now or in the forecast, or nil.
+// A forecast passes it where its mean does; the finding has the interval.
+func (t Trend) FindingAgainst(l Limit) *Finding {
 	if len(t.Past) == 0 {
 		return nil
 	}

@@ -32,7 +32,7 @@ func TestAgainst(t *testing.T) {
 			kind: BreachAhead, value: 5.5, hours: 3},
 		{name: "ahead but below", past: []float64{4, 4}, ahead: rising, limit: Limit{Most: 7, Over: 1}},
 	} {
-		f := Trend{Past: row.past, Ahead: row.ahead, End: noon, Step: time.Hour}.Against(row.limit)
+		f := Trend{Past: row.past, Ahead: row.ahead, End: noon, Step: time.Hour}.FindingAgainst(row.limit)
 		if f == nil {
 			if row.kind != "" {
 				t.Errorf("%s: nothing found", row.name)

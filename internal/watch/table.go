@@ -59,8 +59,8 @@ func tabulate(windows []Window) *table {
 	return t
 }
 
-// large lists the functions with a share of the samples, by name.
-func (t *table) large(share float64) []string {
+// largeFunctions lists the functions with a share of the samples, by name.
+func (t *table) largeFunctions(share float64) []string {
 	out := inorder.Keys(t.flat)
 	least := share * sum(t.samples)
 	return slices.DeleteFunc(out, func(f string) bool { return sum(t.flat[f].hits) < least })
@@ -88,7 +88,7 @@ func (t *table) common(share float64, s shift) float64 {
 	type change struct{ factor, weight float64 }
 	var all []change
 	total := 0.0
-	for _, f := range t.large(share) {
+	for _, f := range t.largeFunctions(share) {
 		before, after := ratio(t.flat[f], 0, s.at), ratio(t.flat[f], s.at, t.n)
 		if f != s.function && before > 0 && after > 0 {
 			all = append(all, change{after / before, before})

@@ -16,7 +16,7 @@ func (w *Watch) ofTargets() []Finding {
 			kind Kind
 			at   func(Target) *Finding
 		}{
-			{NewToolchain, w.newToolchain}, {NewSource, w.newSource}, {WinGone, w.winGone}, {TooSmall, w.tooSmall},
+			{NewToolchain, w.newToolchain}, {NewSource, w.newSource}, {WinGone, w.winGone}, {TooSmall, w.climbToLarge},
 			{NewInputs, w.newInputs},
 		} {
 			f := look.at(t)
@@ -35,8 +35,8 @@ func (k Kind) lasts() bool { return k != Regression && k != Improvement }
 
 func (w *Watch) last() *Window { return &w.Windows[len(w.Windows)-1] }
 
-// since returns the start of the trailing windows for which holds is true.
-func (w *Watch) since(holds func(*Window) bool) time.Time {
+// heldSince returns the start of the trailing windows for which holds is true.
+func (w *Watch) heldSince(holds func(*Window) bool) time.Time {
 	start := w.last().Start
 	for i := len(w.Windows) - 1; i >= 0 && holds(&w.Windows[i]); i-- {
 		start = w.Windows[i].Start
@@ -53,7 +53,7 @@ func (w *Watch) newToolchain(t Target) *Finding {
 	if t.Go == "" || now == "" || now == t.Go {
 		return nil
 	}
-	return &Finding{Since: w.since(func(x *Window) bool { return x.Go == now }), Command: t.verify(),
+	return &Finding{Since: w.heldSince(func(x *Window) bool { return x.Go == now }), Command: t.verify(),
 		Cause: fmt.Sprintf("the win was proven with %s, and %s runs: it may have stopped paying", t.Go, now)}
 }
 
@@ -63,7 +63,7 @@ func (w *Watch) newSource(t Target) *Finding {
 		return nil
 	}
 	return &Finding{Command: "beagle evolve " + t.Function,
-		Since: w.since(func(x *Window) bool { return x.row(t.Function).Source == now }),
+		Since: w.heldSince(func(x *Window) bool { return x.row(t.Function).Source == now }),
 		Cause: "the source under the win changed"}
 }
 
@@ -93,9 +93,9 @@ func (w *Watch) winGone(t Target) *Finding {
 		Cause: "production no longer shows the win: the share is above the one after it"}
 }
 
-// tooSmall walks from a target that fell below its least share up to the first
+// climbToLarge walks from a target that fell below its least share up to the first
 // caller that is large enough while none of its children is.
-func (w *Watch) tooSmall(t Target) *Finding {
+func (w *Watch) climbToLarge(t Target) *Finding {
 	share, low, high, since := w.recent(t.Function)
 	if t.Least == 0 || high >= t.Least {
 		return nil
@@ -158,7 +158,7 @@ func (w *Watch) newInputs(t Target) *Finding {
 }
 
 func (w *Watch) driftedSince(t Target, facet string) time.Time {
-	return w.since(func(x *Window) bool {
+	return w.heldSince(func(x *Window) bool {
 		psi, _ := Drift(t.Inputs[facet], x.Inputs[t.Function][facet])
 		return psi.Estimate > driftLevel
 	})

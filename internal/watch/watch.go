@@ -72,7 +72,7 @@ func (w *Watch) shifts() []Finding {
 	}
 	var all []shift
 	var p []float64
-	for _, function := range look.large(w.Config.LeastShare) {
+	for _, function := range look.largeFunctions(w.Config.LeastShare) {
 		s := w.shift(look.flat[function])
 		s.function = function
 		all = append(all, s)
@@ -88,7 +88,7 @@ func (w *Watch) shifts() []Finding {
 			w.Skipped = append(w.Skipped, Skipped{s.function, look.windows[s.at].Start, why})
 			continue
 		}
-		out = append(out, w.finding(look, s, q[i]))
+		out = append(out, w.describeShift(look, s, q[i]))
 	}
 	return out
 }
@@ -227,7 +227,7 @@ func (w *Watch) filter(look *table, s shift) string {
 	if w.wentAway(look, s) {
 		return "it went away"
 	}
-	if where := w.moved(look, s, common); where != "" {
+	if where := w.movedWithin(look, s, common); where != "" {
 		return "the cost only moved within " + where
 	}
 	return ""
@@ -239,10 +239,10 @@ func (w *Watch) wentAway(look *table, s shift) bool {
 	return late.change.Estimate*s.change.Estimate < s.change.Estimate*s.change.Estimate/2
 }
 
-// moved returns the caller or the package within which a cost moved, or "". It
+// movedWithin returns the caller or the package within which a cost moved, or "". It
 // moved where the whole changed by less than half as much as the function did,
 // both beyond the common factor.
-func (w *Watch) moved(look *table, s shift, common float64) string {
+func (w *Watch) movedWithin(look *table, s shift, common float64) string {
 	if caller := look.caller[s.function]; caller != "" && w.steady(look.cumulative(caller), s, common) {
 		return caller
 	}
@@ -264,8 +264,8 @@ func (w *Watch) steady(whole series, s shift, common float64) bool {
 	return math.Abs(d.change.Estimate-(common-1)*before) < math.Abs(change)/2
 }
 
-// finding describes a shift that passed the filters.
-func (w *Watch) finding(look *table, s shift, q float64) Finding {
+// describeShift describes a shift that passed the filters.
+func (w *Watch) describeShift(look *table, s shift, q float64) Finding {
 	at := look.windows[s.at]
 	f := Finding{Kind: Regression, Service: at.Service, Function: s.function, Since: at.Start,
 		Before: s.before, After: s.after, Change: s.change, Q: q}

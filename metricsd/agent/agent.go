@@ -44,8 +44,8 @@ type Sink interface {
 	// WantsEvents reports whether the sink reads a flush's events and checks. The agent keeps them
 	// only if a sink does.
 	WantsEvents() bool
-	// Own writes the sink's metrics about itself.
-	Own(*expose.Page)
+	// OwnMetrics writes the sink's metrics about itself.
+	OwnMetrics(*expose.Page)
 }
 
 // New opens the sockets that the configuration names.
@@ -250,7 +250,7 @@ func (a *Agent) container(pid int32, now int64) string {
 	if a.containers == nil {
 		return ""
 	}
-	return a.containers.Of(pid, now)
+	return a.containers.ContainerOf(pid, now)
 }
 
 // serveStream takes frames from the connections until the stream closes. A refused frame ends its

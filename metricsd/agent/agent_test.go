@@ -199,7 +199,7 @@ func (s *sum) Send(f aggregate.Flush) {
 	}
 }
 
-func (s *sum) Own(*expose.Page) {}
+func (s *sum) OwnMetrics(*expose.Page) {}
 
 func (s *sum) WantsEvents() bool { return false }
 

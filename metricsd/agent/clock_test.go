@@ -25,7 +25,7 @@ func (p *points) Send(f aggregate.Flush) {
 	p.all = append(p.all, f.Points...)
 }
 
-func (p *points) Own(*expose.Page) {}
+func (p *points) OwnMetrics(*expose.Page) {}
 
 func (p *points) WantsEvents() bool { return false }
 

@@ -135,11 +135,11 @@ func (a *Agent) ownTags(p *expose.Page) {
 	if len(up) == 0 {
 		return
 	}
-	p.Own("metricsd_tagger_up", "gauge", "Whether a source of tags answers: 1 or 0.", up...)
-	p.Own("metricsd_tagger_failures_total", "counter",
+	p.OwnMetric("metricsd_tagger_up", "gauge", "Whether a source of tags answers: 1 or 0.", up...)
+	p.OwnMetric("metricsd_tagger_failures_total", "counter",
 		"Times that a source of tags failed and is asked again.", failures...)
-	p.Own("metricsd_tagger_entities", "gauge",
+	p.OwnMetric("metricsd_tagger_entities", "gauge",
 		"Containers and pods of which tags are known, with those that ended lately.",
 		entities...)
-	p.Own("metricsd_tagger_refused_total", "counter", "Pods and containers that found no room.", refused...)
+	p.OwnMetric("metricsd_tagger_refused_total", "counter", "Pods and containers that found no room.", refused...)
 }

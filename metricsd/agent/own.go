@@ -30,7 +30,7 @@ func (a *Agent) writeOwnMetrics(p *expose.Page, states []aggregate.State) {
 		"listen.cache bounds how many such lines are remembered.", &c.Known)
 	count("frames_refused", "Stream connections closed for a frame that was too long or not whole.", &c.FramesRefused)
 	count("connections_refused", "Stream connections turned away because too many are open.", &c.ConnectionsFull)
-	p.Own("metricsd_lines_total", "counter", "Lines taken.",
+	p.OwnMetric("metricsd_lines_total", "counter", "Lines taken.",
 		expose.Labelled("kind", "metric", c.Metrics.Load()), expose.Labelled("kind", "event", c.Events.Load()),
 		expose.Labelled("kind", "check", c.Checks.Load()))
 	// An agent without an output for events keeps none, so it has none to drop.
@@ -43,7 +43,7 @@ func (a *Agent) writeOwnMetrics(p *expose.Page, states []aggregate.State) {
 	a.ownTags(p)
 	a.ownContexts(p, states)
 	for _, sink := range a.sinks {
-		sink.Own(p)
+		sink.OwnMetrics(p)
 	}
 }
 
@@ -63,11 +63,12 @@ func (a *Agent) ownSockets(p *expose.Page) {
 		queued = append(queued, expose.Labelled("socket", network, status[network].Queued))
 		buffer = append(buffer, expose.Labelled("socket", network, status[network].Buffer))
 	}
-	p.Own("metricsd_kernel_drops_total", "counter",
+	p.OwnMetric("metricsd_kernel_drops_total", "counter",
 		"Datagrams that the kernel dropped because the receive buffer was full.", drops...)
-	p.Own("metricsd_socket_queued_bytes", "gauge",
+	p.OwnMetric("metricsd_socket_queued_bytes", "gauge",
 		"What waits in the receive buffer, with the kernel's overhead.", queued...)
-	p.Own("metricsd_socket_buffer_bytes", "gauge", "Size of the receive buffer, with the kernel's overhead.", buffer...)
+	p.OwnMetric("metricsd_socket_buffer_bytes", "gauge", "Size of the receive buffer, with the kernel's overhead.",
+		buffer...)
 	if a.stream != nil {
 		p.OwnGauge("metricsd_stream_connections", "Open stream connections.", float64(a.stream.Connections()))
 	}
@@ -85,7 +86,7 @@ func (a *Agent) ownContexts(p *expose.Page, states []aggregate.State) {
 	}
 	// Four bounds drop lines, and each has another remedy, so they are counted apart.
 	p.OwnCounter("metricsd_samples_total", "Metric lines aggregated.", s.Samples)
-	p.Own("metricsd_dropped_total", "counter", "Metric lines dropped, by the bound that they met.",
+	p.OwnMetric("metricsd_dropped_total", "counter", "Metric lines dropped, by the bound that they met.",
 		expose.Labelled("bound", "contexts", s.DroppedContexts),
 		expose.Labelled("bound", "per_origin", s.DroppedOrigin),
 		expose.Labelled("bound", "bytes", s.DroppedBytes),
@@ -107,12 +108,12 @@ func (a *Agent) ownContexts(p *expose.Page, states []aggregate.State) {
 	for _, o := range a.Aggregator.TopOrigins(maxNamed) {
 		origins = append(origins, expose.Labelled("origin", o.Name, o.Contexts))
 	}
-	p.Own("metricsd_origin_contexts", "gauge", "Contexts of the senders that hold most.", origins...)
+	p.OwnMetric("metricsd_origin_contexts", "gauge", "Contexts of the senders that hold most.", origins...)
 	var metrics []expose.Value
 	for _, o := range topMetrics(states, maxNamed) {
 		metrics = append(metrics, expose.Labelled("metric", o.Name, o.Contexts))
 	}
-	p.Own("metricsd_metric_contexts", "gauge", "Contexts of the metrics that have most.", metrics...)
+	p.OwnMetric("metricsd_metric_contexts", "gauge", "Contexts of the metrics that have most.", metrics...)
 }
 
 // topMetrics returns the n names with most contexts, the greatest first.

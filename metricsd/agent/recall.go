@@ -19,7 +19,7 @@ type recall struct {
 	values []float64 // of the batch
 	now    int64     // of the batch
 	learnt cached    // of the last line read, if it may come again
-	again  func(*aggregate.Known)
+	again  func(*aggregate.KnownSample)
 	ahead  [ahead]scanned
 	// tagger and expired identify the state for which the cache's handles are valid.
 	tagger  *tagger.Tagger
@@ -172,7 +172,7 @@ func (r *recall) settle(now int64) {
 
 // reread sends a line whose context has expired through the slow path, which makes the context
 // anew.
-func (r *recall) reread(k *aggregate.Known) {
+func (r *recall) reread(k *aggregate.KnownSample) {
 	s := scanned{line: k.Line}
 	r.scan(&s)
 	r.study(&s)

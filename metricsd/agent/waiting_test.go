@@ -78,9 +78,9 @@ type sink struct {
 	events int
 }
 
-func (s *sink) Send(f aggregate.Flush) { s.events += len(f.Events) }
-func (s *sink) WantsEvents() bool      { return s.wants }
-func (s *sink) Own(*expose.Page)       {}
+func (s *sink) Send(f aggregate.Flush)  { s.events += len(f.Events) }
+func (s *sink) WantsEvents() bool       { return s.wants }
+func (s *sink) OwnMetrics(*expose.Page) {}
 
 func TestEventsWaitOnlyForWhoWantsThem(t *testing.T) {
 	for _, wants := range []bool{false, true} {

@@ -4,18 +4,18 @@ package aggregate
 type accumulator interface {
 	// add takes a sample that arrived at now and returns how much of it was lost. The budget has to
 	// grant memory that grows with the values. Keys can collide, so the sample may be of any type.
-	add(s *Sample, now int64, limits *Limits, b *budget) lost
+	add(s *Sample, now int64, limits *Limits, b *budget) droppedValues
 	// close writes the bucket's result to the point, starts the next bucket, and returns unused
 	// memory to the budget. It reports whether there is a point.
 	close(*Point, *budget) bool
-	// grown returns the bytes that it holds of the budget.
-	grown() int
+	// heldBytes returns the bytes that it holds of the budget.
+	heldBytes() int
 	// show writes what a scrape shows.
 	show(*State)
 }
 
-// lost counts the values of a sample that were dropped.
-type lost struct {
+// droppedValues counts the values of a sample that were dropped.
+type droppedValues struct {
 	untrackable int // values that no sketch can hold
 	noRoom      int // values that the budget had no room for
 }
@@ -23,19 +23,19 @@ type lost struct {
 // fixed is an accumulator that does not grow.
 type fixed struct{}
 
-func (fixed) grown() int { return 0 }
+func (fixed) heldBytes() int { return 0 }
 
 type counter struct {
 	fixed
 	bucket, total float64
 }
 
-func (c *counter) add(s *Sample, _ int64, _ *Limits, _ *budget) lost {
+func (c *counter) add(s *Sample, _ int64, _ *Limits, _ *budget) droppedValues {
 	for _, v := range s.Values {
 		c.bucket += v / s.Rate
 		c.total += v / s.Rate
 	}
-	return lost{}
+	return droppedValues{}
 }
 
 func (c *counter) close(p *Point, _ *budget) bool {
@@ -52,17 +52,17 @@ type gauge struct {
 	at     int64
 }
 
-func (g *gauge) add(s *Sample, now int64, _ *Limits, _ *budget) lost {
+func (g *gauge) add(s *Sample, now int64, _ *Limits, _ *budget) droppedValues {
 	if n := len(s.Values); n > 0 {
 		g.bucket = s.Values[n-1]
 		g.last, g.at = g.bucket, now
 	}
-	return lost{}
+	return droppedValues{}
 }
 
-// past takes a value with a timestamp. It counts for no open bucket, and a scrape shows it only
+// addPast takes a value with a timestamp. It counts for no open bucket, and a scrape shows it only
 // until a later one.
-func (g *gauge) past(v float64, at int64) {
+func (g *gauge) addPast(v float64, at int64) {
 	if at >= g.at {
 		g.last, g.at = v, at
 	}
@@ -86,10 +86,10 @@ type set struct {
 	lastLarge bool
 }
 
-func (t *set) add(s *Sample, _ int64, limits *Limits, _ *budget) lost {
+func (t *set) add(s *Sample, _ int64, limits *Limits, _ *budget) droppedValues {
 	if t.large != nil {
 		t.large.add(s.SetValue)
-		return lost{}
+		return droppedValues{}
 	}
 	if t.exact == nil {
 		t.exact = make(map[string]struct{})
@@ -101,7 +101,7 @@ func (t *set) add(s *Sample, _ int64, limits *Limits, _ *budget) lost {
 	if n := limits.SetExact; n > 0 && (len(t.exact) > n || t.bytes > n*setValueBytes) {
 		t.estimate()
 	}
-	return lost{}
+	return droppedValues{}
 }
 
 // setValueBytes bounds the average length of the values of a full exact set.

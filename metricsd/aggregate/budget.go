@@ -83,7 +83,7 @@ func (b *budget) give(e *entry) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.contexts--
-	b.bytes -= contextBytes(&e.Context) + e.accumulator.grown()
+	b.bytes -= contextBytes(&e.Context) + e.accumulator.heldBytes()
 	b.tagSets.leave(e)
 	if b.origins[e.Origin]--; b.origins[e.Origin] == 0 {
 		delete(b.origins, e.Origin)

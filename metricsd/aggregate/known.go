@@ -16,8 +16,8 @@ func (a *Aggregator) Gone(h Handle) bool {
 	return h.entry.gone
 }
 
-// Known is a sample without a timestamp, whose context is known by its handle.
-type Known struct {
+// KnownSample is a sample without a timestamp, whose context is known by its handle.
+type KnownSample struct {
 	Handle   Handle
 	Rate     float64
 	Values   []float64
@@ -30,7 +30,7 @@ type Known struct {
 // processor waits for the memory of several contexts at a time. It is for one goroutine.
 type Batch struct {
 	aggregator *Aggregator
-	known      []Known
+	known      []KnownSample
 	shards     []uint16  // of known
 	turns      [][]int32 // by shard: the indexes of its samples in known
 }
@@ -45,11 +45,11 @@ func (b *Batch) Len() int { return len(b.known) }
 
 // Put enters a sample that is zero, for the caller to fill in before the next call. The batch keeps
 // its slices until it is taken.
-func (b *Batch) Put() *Known {
+func (b *Batch) Put() *KnownSample {
 	if n := len(b.known); n < cap(b.known) {
 		b.known = b.known[:n+1]
 	} else {
-		b.known = append(b.known, Known{})
+		b.known = append(b.known, KnownSample{})
 	}
 	return &b.known[len(b.known)-1]
 }
@@ -57,7 +57,7 @@ func (b *Batch) Put() *Known {
 // Take adds all samples, which arrived at now, to the aggregator and empties the batch. It returns
 // how many it added. The contexts of the others have expired. For each of these it calls gone,
 // without a lock and in the sample's turn, so that samples of one context keep their order.
-func (b *Batch) Take(now int64, gone func(*Known)) (added int) {
+func (b *Batch) Take(now int64, gone func(*KnownSample)) (added int) {
 	b.deal()
 	for i, turns := range b.turns {
 		for len(turns) > 0 {
@@ -87,7 +87,7 @@ func (b *Batch) deal() {
 	}
 }
 
-func (a *Aggregator) addKnown(shard int, known []Known, turns []int32, now int64) int {
+func (a *Aggregator) addKnown(shard int, known []KnownSample, turns []int32, now int64) int {
 	sh := a.shards[shard]
 	sh.mu.Lock()
 	defer sh.mu.Unlock()

@@ -19,7 +19,8 @@ func TestKnownSamplesAreLikeOthers(t *testing.T) {
 	count, gauge := a.Add(sample(t, "m:1|c|#a"), 100), a.Add(sample(t, "m:1|g|#a"), 100)
 	b := a.Batch()
 	known(b, count, 2.0, gauge, 7.0, count, 3.0, gauge, 5.0)
-	if added := b.Take(101, func(*Known) { t.Error("a context that is there has gone") }); added != 4 || b.Len() != 0 {
+	if added := b.Take(101, func(*KnownSample) { t.Error("a context that is there has gone") }); added != 4 ||
+		b.Len() != 0 {
 		t.Errorf("%d were added, %d are left", added, b.Len())
 	}
 	total := 0.0
@@ -42,7 +43,7 @@ func TestGoneContextsComeInTheirTurn(t *testing.T) {
 	for now := int64(110); now < 150; now += 10 {
 		b := a.Batch()
 		known(b, other, 1.0)
-		b.Take(now-5, func(*Known) { t.Error("a context that was seen has gone") })
+		b.Take(now-5, func(*KnownSample) { t.Error("a context that was seen has gone") })
 		a.Flush(now)
 	}
 	if !a.Gone(old) || a.Gone(other) || a.Expired() != 1 {
@@ -52,7 +53,7 @@ func TestGoneContextsComeInTheirTurn(t *testing.T) {
 	remade := a.Add(sample(t, "m:2|g|#a"), 151)
 	known(b, remade, 3.0, other, 6.0, old, 4.0, remade, 5.0, old, 7.0, remade, 8.0)
 	order := ""
-	added := b.Take(151, func(k *Known) {
+	added := b.Take(151, func(k *KnownSample) {
 		order += string(k.Line)
 		a.Add(sample(t, "m:"+string(k.Line)+"|g|#a"), 151)
 	})

@@ -91,7 +91,7 @@ func (s *sampler) add(sample *Sample, now int64) *entry {
 
 // addKnown takes the samples of the given turns, which arrived at now, up to the first whose
 // context has expired. It returns how many it took.
-func (s *sampler) addKnown(known []Known, turns []int32, now int64) int {
+func (s *sampler) addKnown(known []KnownSample, turns []int32, now int64) int {
 	s.turn(now)
 	for i, turn := range turns {
 		k := &known[turn]
@@ -176,7 +176,7 @@ func (s *sampler) pass(e *entry, sample *Sample) {
 		case *counter:
 			a.total += v
 		case *gauge:
-			a.past(v, sample.Timestamp)
+			a.addPast(v, sample.Timestamp)
 		}
 	}
 }

@@ -48,7 +48,7 @@ type weighted struct{ value, weight float64 }
 // handful bounds the waiting values.
 const handful = 16
 
-func (k *sketch) add(s *Sample, _ int64, limits *Limits, b *budget) (l lost) {
+func (k *sketch) add(s *Sample, _ int64, limits *Limits, b *budget) (l droppedValues) {
 	weight := 1 / s.Rate
 	for _, v := range s.Values {
 		switch {
@@ -160,8 +160,8 @@ func (k *sketch) close(p *Point, b *budget) bool {
 	return p.Summary != nil
 }
 
-// grown includes the last bucket, which scrapes show until the next one closes.
-func (k *sketch) grown() int { return k.lastBytes + k.bytes }
+// heldBytes includes the last bucket, which scrapes show until the next one closes.
+func (k *sketch) heldBytes() int { return k.lastBytes + k.bytes }
 
 func (k *sketch) show(s *State) { s.Count, s.Sum, s.Last = k.count, k.sum, k.last }
 

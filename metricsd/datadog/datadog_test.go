@@ -175,7 +175,7 @@ func TestOptionsAreChecked(t *testing.T) {
 
 func TestOwnMetrics(t *testing.T) {
 	var p expose.Page
-	output(t, "http://127.0.0.1:1", t.TempDir(), "v2", "none").Own(&p)
+	output(t, "http://127.0.0.1:1", t.TempDir(), "v2", "none").OwnMetrics(&p)
 	var out strings.Builder
 	p.WriteTo(&out)
 	if !strings.Contains(out.String(), "metricsd_datadog_queue_payloads 0") {

@@ -89,9 +89,9 @@ func (o *Output) post(form deliver.Form, bodies [][]byte) {
 	}
 }
 
-// Own writes the output's metrics about itself.
-func (o *Output) Own(p *expose.Page) {
-	o.Sender.Own(p, "datadog")
+// OwnMetrics writes the output's metrics about itself.
+func (o *Output) OwnMetrics(p *expose.Page) {
+	o.Sender.OwnMetrics(p, "datadog")
 	p.OwnCounter("metricsd_datadog_unsendable_values_total",
 		"Values left out because they are not finite, and sketches of more values than one can hold.",
 		o.unsendable.Load())

@@ -340,8 +340,8 @@ func (s *Sender) Stats() Stats {
 	return Stats{s.sent.Load(), s.retried.Load(), s.refused.Load(), s.lost.Load(), len(s.held), s.queue.Stats()}
 }
 
-// Own writes the sender's metrics about itself; name tells senders apart.
-func (s *Sender) Own(p *expose.Page, name string) {
+// OwnMetrics writes the sender's metrics about itself; name tells senders apart.
+func (s *Sender) OwnMetrics(p *expose.Page, name string) {
 	stats := s.Stats()
 	for _, m := range []struct {
 		name, kind, help string
@@ -360,6 +360,6 @@ func (s *Sender) Own(p *expose.Page, name string) {
 		{"queue_payloads", "gauge", "Payloads that wait on disk.", float64(stats.Queue.Items)},
 		{"queue_bytes", "gauge", "Their bytes.", float64(stats.Queue.Bytes)},
 	} {
-		p.Own("metricsd_"+name+"_"+m.name, m.kind, m.help, expose.Value{Value: m.value})
+		p.OwnMetric("metricsd_"+name+"_"+m.name, m.kind, m.help, expose.Value{Value: m.value})
 	}
 }

@@ -157,7 +157,7 @@ func TestOwn(t *testing.T) {
 	s := sender(t, "http://127.0.0.1:1", nil)
 	s.Put(Form{}, nil)
 	var p expose.Page
-	s.Own(&p, "test")
+	s.OwnMetrics(&p, "test")
 	var out strings.Builder
 	p.WriteTo(&out)
 	if !strings.Contains(out.String(), "\nmetricsd_test_queue_payloads 1\n") {

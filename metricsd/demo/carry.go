@@ -27,8 +27,8 @@ type demo struct {
 	start  time.Time     // moved back by the time that earlier attempts took
 }
 
-// by returns the deadline of a step: the given share of the whole time.
-func (d *demo) by(share float64) time.Time {
+// deadline returns the deadline of a step: the given share of the whole time.
+func (d *demo) deadline(share float64) time.Time {
 	return d.start.Add(time.Duration(share * float64(d.within)))
 }
 

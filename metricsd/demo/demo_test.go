@@ -119,8 +119,8 @@ func TestInterrupted(t *testing.T) {
 // TestSum plants a saving of 20 % under the random effect of layouts, and programs that are the
 // same.
 func TestSum(t *testing.T) {
-	plant := func(factor float64) measured {
-		m := measured{Layouts: 6, Turns: 3}
+	plant := func(factor float64) finalFigure {
+		m := finalFigure{Layouts: 6, Turns: 3}
 		var all []turn
 		for layout := range m.Layouts {
 			for round := range m.Turns {
@@ -148,7 +148,7 @@ func TestSum(t *testing.T) {
 	if m = plant(1); m.Proven.Low > 0 || m.Proven.High < 0 {
 		t.Errorf("equal programs differ: %+v", m.Proven)
 	}
-	if both := (saving{0.1, 0.08, 0.12}).and(saving{0.2, 0.17, 0.23}); math.Abs(both.Share-0.28) > 1e-9 ||
+	if both := (saving{0.1, 0.08, 0.12}).plus(saving{0.2, 0.17, 0.23}); math.Abs(both.Share-0.28) > 1e-9 ||
 		both.Low < 0.24 || both.Low > 0.25 {
 		t.Errorf("%+v", both)
 	}
@@ -180,7 +180,7 @@ func TestTime(t *testing.T) {
 		}
 	}
 	left := rolloutShare*3600 - 1800
-	near("all rollouts", time.Until(d.by(rolloutShare)), left)
+	near("all rollouts", time.Until(d.deadline(rolloutShare)), left)
 	near("the first of three", time.Until(d.turnOf(3)), left/2)
 	near("the last", time.Until(d.turnOf(1)), left)
 	d.within = time.Minute
@@ -247,7 +247,7 @@ func TestOverlay(t *testing.T) {
 	if err := os.MkdirAll(w.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	m := &measured{}
+	m := &finalFigure{}
 	overlay, err := w.overlay(t.Context(), []rolled{{Target: "m/sub.left", Dir: "none"},
 		{Target: "m/sub.main", Dir: "won", Promoted: true, Predicted: saving{0.1, 0.05, 0.15}},
 		{Target: "m/sub.again", Dir: "won", Promoted: true, Predicted: saving{0.5, 0.5, 0.5}}}, m)
@@ -272,7 +272,7 @@ func TestPage(t *testing.T) {
 	result := func(v any) func(context.Context, *demo, *work) (any, error) {
 		return func(context.Context, *demo, *work) (any, error) { return v, nil }
 	}
-	show := func(won []rolled, m measured) string {
+	show := func(won []rolled, m finalFigure) string {
 		t.Helper()
 		d := newDemo(t, step{"hotspots", "rank", "", result(spots{Hotspots: []spot{{Target: "m/p.<F>", Net: 0.3}}})},
 			step{"campaign", "search", "", result(campaignResult{
@@ -291,7 +291,7 @@ func TestPage(t *testing.T) {
 		}
 		return string(text)
 	}
-	none := show([]rolled{}, measured{Promoted: []string{}, Before: estimate{600, 590, 610}})
+	none := show([]rolled{}, finalFigure{Promoted: []string{}, Before: estimate{600, 590, 610}})
 	if !strings.Contains(none, "Nothing found that pays") ||
 		!strings.Contains(none, "none of the rewrites applies to 1") {
 		t.Error(none)
@@ -301,7 +301,7 @@ func TestPage(t *testing.T) {
 	}
 	s := saving{0.2, 0.18, 0.22}
 	won := show([]rolled{{Target: "m/p.F", Predicted: s, Proven: &s, Promoted: true}},
-		measured{Promoted: []string{"m/p.F"}, Predicted: s, Proven: s, Before: estimate{600, 590, 610},
+		finalFigure{Promoted: []string{"m/p.F"}, Predicted: s, Proven: s, Before: estimate{600, 590, 610},
 			After: estimate{480, 470, 490}})
 	for _, want := range []string{"takes 20.0 % (18.0 to 22.0) less processor time", "p.F, in the rollout", "480 ns",
 		"15 % less, met; predicted within 20 % of what is proven, met (0 % off)"} {
@@ -311,14 +311,14 @@ func TestPage(t *testing.T) {
 	}
 	noise := saving{0.02, -0.1, 0.14} // the experiment of the rollout is more precise
 	precise := show([]rolled{{Target: "m/p.F", Predicted: s, Proven: &s, Promoted: true}},
-		measured{Promoted: []string{"m/p.F"}, Predicted: s, Proven: noise})
+		finalFigure{Promoted: []string{"m/p.F"}, Predicted: s, Proven: noise})
 	for _, want := range []string{"takes 20.0 % (18.0 to 22.0) less processor time for a message, by its rollout",
 		"2.0 % (-10.0 to 14.0)", "met (0 % off)"} {
 		if !strings.Contains(precise, want) {
 			t.Errorf("the page lacks %q", want)
 		}
 	}
-	unproven := show([]rolled{{Target: "m/p.F", Promoted: true}}, measured{Promoted: []string{"m/p.F"},
+	unproven := show([]rolled{{Target: "m/p.F", Promoted: true}}, finalFigure{Promoted: []string{"m/p.F"},
 		Proven: saving{0.01, -0.01, 0.03}})
 	if !strings.Contains(unproven, "Nothing proven in whole programs") ||
 		!strings.Contains(unproven, "15 % less, missed; predicted within 20 % of what is proven, missed (100 % off)") {

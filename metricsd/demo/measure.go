@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// A measured is the final figure: the service's processor time for a message.
-type measured struct {
+// A finalFigure is the final figure: the service's processor time for a message.
+type finalFigure struct {
 	Promoted  []string
 	Left      []string // promoted, and not applicable on top of the others
 	Predicted saving   // by the campaign, of all promoted changes
@@ -52,7 +52,7 @@ func measureStep(ctx context.Context, d *demo, w *work) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &measured{Promoted: []string{}, Layouts: d.set.Layouts, Turns: d.set.Turns}
+	m := &finalFigure{Promoted: []string{}, Layouts: d.set.Layouts, Turns: d.set.Turns}
 	// Without an overlay no rollout won; still measure the old program against itself.
 	overlay, err := w.overlay(ctx, won, m)
 	if err != nil {
@@ -61,7 +61,7 @@ func measureStep(ctx context.Context, d *demo, w *work) (any, error) {
 	for layout := range d.set.Layouts {
 		// Time may end the measurement early, but not before there are enough layouts to tell a
 		// gain from a lucky layout.
-		if layout >= leastLayouts && time.Now().After(d.by(measureShare)) {
+		if layout >= leastLayouts && time.Now().After(d.deadline(measureShare)) {
 			m.Layouts = layout
 			break
 		}
@@ -82,7 +82,7 @@ const leastLayouts = 3
 
 // overlay joins the promoted patches into one overlay of the go command. It applies them to copies,
 // so that the checkout stays as it is. Without a promoted patch it is empty.
-func (w *work) overlay(ctx context.Context, won []rolled, m *measured) (string, error) {
+func (w *work) overlay(ctx context.Context, won []rolled, m *finalFigure) (string, error) {
 	tree := w.file("tree")
 	if err := os.RemoveAll(tree); err != nil {
 		return "", err
@@ -117,7 +117,7 @@ func (w *work) overlay(ctx context.Context, won []rolled, m *measured) (string, 
 			continue
 		}
 		m.Promoted = append(m.Promoted, r.Target)
-		m.Predicted = m.Predicted.and(r.Predicted)
+		m.Predicted = m.Predicted.plus(r.Predicted)
 	}
 	if len(m.Promoted) == 0 {
 		return "", nil
@@ -126,8 +126,8 @@ func (w *work) overlay(ctx context.Context, won []rolled, m *measured) (string, 
 	return file, writeJSON(file, map[string]any{"Replace": replace})
 }
 
-// and adds savings of changes that do not depend on each other.
-func (s saving) and(o saving) saving {
+// plus adds savings of changes that do not depend on each other.
+func (s saving) plus(o saving) saving {
 	share := 1 - (1-s.Share)*(1-o.Share)
 	low := math.Hypot(s.Share-s.Low, o.Share-o.Low)
 	high := math.Hypot(s.High-s.Share, o.High-o.Share)

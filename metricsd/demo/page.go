@@ -19,20 +19,20 @@ var pageText string
 // A page is what the template shows. A part without a result yet is nil.
 type page struct {
 	Settings settings
-	Steps    []shown
+	Steps    []shownStep
 	Built    *built
 	Spots    *spots
 	Captured []captured
 	Campaign *campaignResult
 	Rolled   []rolled
-	Measured *measured
+	Measured *finalFigure
 	Ledger   *entered
 	Whole    bool // all steps have results
 	Seconds  float64
 }
 
-// shown is a step with its commands.
-type shown struct {
+// shownStep is a step with its commands.
+type shownStep struct {
 	Name, Title, What, Dir string
 	Record                 *record
 	Files                  []string // relative to the page
@@ -61,7 +61,7 @@ func (d *demo) writePage() (string, error) {
 				}
 			}
 		}
-		p.Steps = append(p.Steps, shown{s.name, s.title, s.what, filepath.Base(dir), r, d.artefacts(dir)})
+		p.Steps = append(p.Steps, shownStep{s.name, s.title, s.what, filepath.Base(dir), r, d.artefacts(dir)})
 	}
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"percent": func(share float64) string { return fmt.Sprintf("%.1f", 100*share) },

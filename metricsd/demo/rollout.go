@@ -79,7 +79,7 @@ func rolloutStep(ctx context.Context, d *demo, w *work) (any, error) {
 // of the remaining time, or an equal share of it if that is more.
 func (d *demo) turnOf(left int) time.Time {
 	now := time.Now()
-	return now.Add(time.Duration(max(0.5, 1/float64(left)) * float64(d.by(rolloutShare).Sub(now))))
+	return now.Add(time.Duration(max(0.5, 1/float64(left)) * float64(d.deadline(rolloutShare).Sub(now))))
 }
 
 // leastRollout is the least time for which a rollout begins: it must build its program, and few
@@ -185,7 +185,7 @@ func (w *work) live(ctx context.Context, t target, binaries []string, end time.T
 			return err
 		}
 		defer s.stop()
-		if err := s.under(ctx, w.bin("metricsd")); err != nil {
+		if err := s.keepBusy(ctx, w.bin("metricsd")); err != nil {
 			return err
 		}
 		probes = append(probes, s.probe)

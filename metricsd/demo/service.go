@@ -89,8 +89,8 @@ func (s *service) loadArgs(d time.Duration) []string {
 		"-for", d.String()}
 }
 
-// under keeps the service busy until it is stopped.
-func (s *service) under(ctx context.Context, binary string) error {
+// keepBusy keeps the service busy until it is stopped.
+func (s *service) keepBusy(ctx context.Context, binary string) error {
 	s.load = exec.CommandContext(ctx, binary, s.loadArgs(time.Hour)...)
 	gently(s.load)
 	return s.load.Start()

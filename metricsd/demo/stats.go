@@ -7,7 +7,7 @@ import (
 
 // sum computes the figures from the turns. The unit is the layout: turns of one layout share its
 // luck, so all of them are one observation.
-func (m *measured) sum(all []turn) {
+func (m *finalFigure) sum(all []turn) {
 	logs := map[string][]float64{} // by arm, a mean of each layout
 	var after, same []float64
 	for layout := range m.Layouts {
@@ -30,13 +30,13 @@ func (m *measured) sum(all []turn) {
 		}
 		same = append(same, of["same"]-of["old"])
 	}
-	m.Before = around(append(logs["old"], logs["same"]...))
-	m.After = around(logs["new"])
+	m.Before = geometricMean(append(logs["old"], logs["same"]...))
+	m.After = geometricMean(logs["new"])
 	m.Proven, m.Same = less(after), less(same)
 }
 
-// around returns the geometric mean of logarithms, with its interval.
-func around(logs []float64) estimate {
+// geometricMean returns the geometric mean of logarithms, with its interval.
+func geometricMean(logs []float64) estimate {
 	if len(logs) == 0 {
 		return estimate{}
 	}
@@ -49,7 +49,7 @@ func less(logs []float64) saving {
 	if len(logs) == 0 {
 		return saving{}
 	}
-	e := around(logs)
+	e := geometricMean(logs)
 	return saving{1 - e.Mean, 1 - e.High, 1 - e.Low}
 }
 

@@ -107,7 +107,7 @@ func hotspotsStep(ctx context.Context, d *demo, w *work) (any, error) {
 		return nil, err
 	}
 	defer s.stop()
-	if err := s.under(ctx, d.bin("metricsd")); err != nil {
+	if err := s.keepBusy(ctx, d.bin("metricsd")); err != nil {
 		return nil, err
 	}
 	if err := pause(ctx, 2*time.Second); err != nil { // until all contexts are known
@@ -175,7 +175,7 @@ func captureStep(ctx context.Context, d *demo, w *work) (any, error) {
 		return nil, err
 	}
 	defer s.stop()
-	if err := s.under(ctx, d.bin("metricsd")); err != nil {
+	if err := s.keepBusy(ctx, d.bin("metricsd")); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(w.file("calls"), 0o755); err != nil {
@@ -203,13 +203,13 @@ func (w *work) record(ctx context.Context, s *service, target string) (captured,
 		fmt.Sprintf("%ds", w.set.Capture), "--rate", "200", "--raw", "--follow", "--call-bytes", "65536",
 		"--elements", "512",
 		"--bytes", "4000000", "--out", file, target)
-	c := captured{Target: target, Says: w.plain(strings.TrimSpace(string(out)))}
+	c := captured{Target: target, Says: w.shortenNames(strings.TrimSpace(string(out)))}
 	if err != nil {
 		return c, err
 	}
 	// A function without calls is no failure: the page says why there are none.
 	if status != 0 {
-		c.Says = w.plain(complaint(w.file("capture-" + short + ".log")))
+		c.Says = w.shortenNames(complaint(w.file("capture-" + short + ".log")))
 	} else if _, err := os.Stat(file); err == nil {
 		c.File = w.relative(w.out, file)
 	}
@@ -229,8 +229,8 @@ func complaint(file string) string {
 	return strings.Join(strings.Fields(said), " ")
 }
 
-// plain shortens the names of files to those that the page knows.
-func (w *work) plain(text string) string { return strings.ReplaceAll(text, w.out+"/", "") }
+// shortenNames shortens the names of files to those that the page knows.
+func (w *work) shortenNames(text string) string { return strings.ReplaceAll(text, w.out+"/", "") }
 
 // refusals reads which functions a build could not instrument, and why.
 func refusals(log string) map[string]string {
@@ -295,13 +295,13 @@ func campaignStep(ctx context.Context, d *demo, w *work) (any, error) {
 	if d.set.Rules != "" {
 		args = append(args, "--rules", d.set.Rules)
 	}
-	if id := d.begun(w); id != "" {
+	if id := d.begunCampaign(w); id != "" {
 		args = append(args, "--resume", id)
 	} else {
 		args = append(args, "--price", "aws/c7g", "--inputs", filepath.Join(d.out, "3-capture", "calls"),
 			filepath.Join(d.out, "2-hotspots", "profiles"))
 	}
-	last := d.by(campaignShare)
+	last := d.deadline(campaignShare)
 	if soon := time.Now().Add(leastCampaign); last.Before(soon) {
 		last = soon // the machine is slow, or the demo was stopped and goes on
 	}
@@ -349,8 +349,8 @@ func (d *demo) keepReport(w *work, t *target) error {
 	return nil
 }
 
-// begun returns the campaign of an interrupted attempt at this step, or "".
-func (d *demo) begun(w *work) string {
+// begunCampaign returns the campaign of an interrupted attempt at this step, or "".
+func (d *demo) begunCampaign(w *work) string {
 	start, err := os.Stat(w.file("key"))
 	if err != nil {
 		return ""

@@ -69,7 +69,7 @@ func TestCollisionsAreLeftOutAndCounted(t *testing.T) {
 
 func TestOwnNamesComeFirst(t *testing.T) {
 	var p Page
-	p.Own("metricsd_contexts", "gauge", "Contexts.", Value{Value: 3}, Value{Label: "a", Is: "b\n", Value: 1})
+	p.OwnMetric("metricsd_contexts", "gauge", "Contexts.", Value{Value: 3}, Value{Label: "a", Is: "b\n", Value: 1})
 	p.States([]aggregate.State{{Context: aggregate.Context{Name: "metricsd.contexts", Type: dogstatsd.Gauge}}})
 	var out strings.Builder
 	p.WriteTo(&out)

@@ -33,8 +33,8 @@ type Value struct {
 	Value     float64
 }
 
-// Own writes a metric of the program itself; kind is "counter" or "gauge".
-func (p *Page) Own(name, kind, help string, values ...Value) {
+// OwnMetric writes a metric of the program itself; kind is "counter" or "gauge".
+func (p *Page) OwnMetric(name, kind, help string, values ...Value) {
 	p.names.claim(name)
 	p.out = append(p.out, "# HELP "+name+" "+help+"\n"...)
 	p.header(name, kind)
@@ -49,12 +49,12 @@ func (p *Page) Own(name, kind, help string, values ...Value) {
 
 // OwnCounter writes a counter of the program with one value.
 func (p *Page) OwnCounter(name, help string, n uint64) {
-	p.Own(name, "counter", help, Value{Value: float64(n)})
+	p.OwnMetric(name, "counter", help, Value{Value: float64(n)})
 }
 
 // OwnGauge writes a gauge of the program with one value.
 func (p *Page) OwnGauge(name, help string, v float64) {
-	p.Own(name, "gauge", help, Value{Value: v})
+	p.OwnMetric(name, "gauge", help, Value{Value: v})
 }
 
 // Labelled returns a sample with a label.

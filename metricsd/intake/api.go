@@ -27,7 +27,7 @@ type entryJSON struct {
 	Rate   float64   `json:"points_per_second"`
 }
 
-func shown(entries []index.Entry) []entryJSON {
+func entriesJSON(entries []index.Entry) []entryJSON {
 	out := make([]entryJSON, len(entries))
 	for i, e := range entries {
 		out[i] = entryJSON{e.Kind.String(), e.Name, time.Unix(e.First, 0).UTC(), time.Unix(e.Last, 0).UTC(),
@@ -47,8 +47,8 @@ type stage struct {
 
 const maxListed = 1000
 
-// asked are the parameters that hold names, or parts of names.
-var asked = []string{"name", "after", "prefix", "contains"}
+// nameParameters are the parameters that hold names, or parts of names.
+var nameParameters = []string{"name", "after", "prefix", "contains"}
 
 // query reads the parameters that all requests for names share. It refuses text that no name can
 // hold: PostgreSQL would answer it with an error.
@@ -57,7 +57,7 @@ func query(r *http.Request) (k index.Kind, limit int, err error) {
 	if err != nil {
 		return 0, 0, fmt.Errorf("the query cannot be read: %w; escape its values as in ?prefix=web%%20a", err)
 	}
-	for _, parameter := range asked {
+	for _, parameter := range nameParameters {
 		if text := q.Get(parameter); !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
 			return 0, 0, fmt.Errorf("%s is %+q; give UTF-8 text without NUL", parameter, text)
 		}
@@ -91,7 +91,7 @@ func (in *Intake) handleAPI(mux *http.ServeMux) {
 	// Every request takes the same steps: the parameters, then whose names the caller may see, then
 	// the answer. They refuse a customer who asks about another, so no answer needs to check.
 	ask := func(path string, answer func(q question) (any, error)) {
-		mux.Handle("GET "+path, in.door.known(func(w http.ResponseWriter, r *http.Request, c caller) {
+		mux.Handle("GET "+path, in.door.admitKnown(func(w http.ResponseWriter, r *http.Request, c caller) {
 			k, limit, err := query(r)
 			if err != nil {
 				web.Fail(w, http.StatusBadRequest, err)
@@ -115,7 +115,7 @@ func (in *Intake) handleAPI(mux *http.ServeMux) {
 	// Ranks are made at intervals for all customers; a request sorts nothing.
 	ask("/api/top", func(q question) (any, error) {
 		top := in.processor.rankOf(q.shelf.customer).top[q.kind]
-		return shown(top[:min(q.limit, len(top))]), nil
+		return entriesJSON(top[:min(q.limit, len(top))]), nil
 	})
 	ask("/api/overview", func(q question) (any, error) {
 		return in.overview(q.Context(), q.shelf, q.operator, q.limit), nil
@@ -169,10 +169,10 @@ func (in *Intake) entries(r *http.Request, whose *shelf, k index.Kind, limit int
 		if err != nil || !ok {
 			return []entryJSON{}, err
 		}
-		return shown([]index.Entry{e}), nil
+		return entriesJSON([]index.Entry{e}), nil
 	}
 	entries, err := in.processor.index.List(r.Context(), whose.customer, k, q.Get("after"), limit)
-	return shown(entries), err
+	return entriesJSON(entries), err
 }
 
 // Overview is the page's view of a customer. Only the operator sees Stages and Customers, which
@@ -190,10 +190,10 @@ func (in *Intake) overview(ctx context.Context, whose *shelf, operator bool, lim
 	top := in.processor.rankOf(whose.customer).top
 	for _, k := range index.Kinds {
 		o.Names[k.String()], _ = whose.names[k].Len()
-		o.Top[k.String()] = shown(top[k][:min(limit, len(top[k]))])
+		o.Top[k.String()] = entriesJSON(top[k][:min(limit, len(top[k]))])
 	}
 	if in.door.keys.Load() != nil {
-		o.Customer = customer.Shown(whose.customer)
+		o.Customer = customer.DisplayName(whose.customer)
 	}
 	if operator {
 		o.Stages, o.Customers = in.stages(ctx), in.customers()

@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	enough    = 128                   // series in a message, if enough come in time
-	patience  = 10 * time.Millisecond // time that a message waits for more
-	fullBytes = 4 << 20               // of series, before compression, at which a message is closed
-	writers   = 4                     // messages in flight to the queue
+	batchSeries = 128                   // series in a message, if enough come in time
+	patience    = 10 * time.Millisecond // time that a message waits for more
+	fullBytes   = 4 << 20               // of series, before compression, at which a message is closed
+	writers     = 4                     // messages in flight to the queue
 )
 
 // A batcher joins the series of several requests into one message: a message costs about the same
@@ -130,7 +130,7 @@ func (w *batcher) publish(first parcel) (carried *parcel) {
 func (w *batcher) gather(batch []parcel) (_ []parcel, carried *parcel) {
 	n, bytes := len(batch[0].Series), batch[0].bytes
 	late := time.After(patience)
-	for n < enough {
+	for n < batchSeries {
 		select {
 		case p := <-w.waiting:
 			if bytes+p.bytes > fullBytes {

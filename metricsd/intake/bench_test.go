@@ -128,7 +128,7 @@ func BenchmarkTake(b *testing.B) {
 	p.read, p.repeats = map[int32]int64{}, newRepeats(maxRepeats, nil)
 	var messages [][]byte
 	n := 0
-	for some := range slices.Chunk(flushed(b, shape), enough) {
+	for some := range slices.Chunk(flushed(b, shape), batchSeries) {
 		messages = append(messages, wire.Encode([]wire.Parcel{{Series: some}}))
 		n += len(some)
 	}

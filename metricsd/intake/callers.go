@@ -29,7 +29,7 @@ func (d *door) caller(r *http.Request) (c caller, ok bool) {
 		return caller{}, false
 	}
 	for _, one := range all {
-		if name, known := keys.Of(one); known {
+		if name, known := keys.Customer(one); known {
 			return caller{customer: name}, true
 		}
 	}
@@ -51,8 +51,8 @@ func (d *door) tellUnknown(all []string) {
 		"fingerprint", customer.Fingerprint(all[0]))
 }
 
-// known admits the operator and the customers.
-func (d *door) known(h func(http.ResponseWriter, *http.Request, caller)) http.Handler {
+// admitKnown admits the operator and the customers.
+func (d *door) admitKnown(h func(http.ResponseWriter, *http.Request, caller)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, ok := d.caller(r)
 		if !ok {
@@ -65,7 +65,7 @@ func (d *door) known(h func(http.ResponseWriter, *http.Request, caller)) http.Ha
 
 // operators admits callers that may see data of no customer.
 func (d *door) operators(h http.HandlerFunc) http.Handler {
-	return d.known(func(w http.ResponseWriter, r *http.Request, c caller) {
+	return d.admitKnown(func(w http.ResponseWriter, r *http.Request, c caller) {
 		if !c.operator {
 			d.denied.Add(1)
 			web.Fail(w, http.StatusForbidden,

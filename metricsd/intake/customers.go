@@ -23,8 +23,8 @@ type shelf struct {
 	points   atomic.Uint64 // processed since the start
 }
 
-// known returns how many names of all kinds the shelf knows.
-func (s *shelf) known() (n int) {
+// countNames returns how many names of all kinds the shelf knows.
+func (s *shelf) countNames() (n int) {
 	for _, d := range s.names {
 		known, _ := d.Len()
 		n += known
@@ -67,7 +67,7 @@ func (s *shelves) open(customer string) *shelf {
 		made.owner = s.history.Owner(customer)
 	}
 	for k := range made.names {
-		made.names[k] = names.Within(s.room[k], s.most)
+		made.names[k] = names.NewBounded(s.room[k], s.most)
 	}
 	if found := s.of[customer]; found != nil { // another goroutine was faster
 		return found
@@ -137,9 +137,9 @@ func (in *Intake) checkKeys(keys *customer.Keys) error {
 	if in.door.token == "" {
 		return errors.New("intake.customers is set and intake.token is not; give the operator a token")
 	}
-	if name, both := keys.Of(in.door.token); both {
+	if name, both := keys.Customer(in.door.token); both {
 		return fmt.Errorf("intake.token is a key of customer %s too; give the operator a token of its own",
-			customer.Shown(name))
+			customer.DisplayName(name))
 	}
 	return nil
 }
@@ -183,7 +183,7 @@ func (in *Intake) customers() (list []customerJSON) {
 		return nil
 	}
 	for _, s := range in.processor.shelves.all() {
-		list = append(list, customerJSON{customer.Shown(s.customer), s.known(), s.points.Load(),
+		list = append(list, customerJSON{customer.DisplayName(s.customer), s.countNames(), s.points.Load(),
 			in.processor.rankOf(s.customer).rate})
 	}
 	return list

@@ -55,22 +55,22 @@ func (d *door) handle(mux *http.ServeMux) {
 	// Accept and ignore the agent's other posts, since it keeps and repeats those that are refused.
 	for _, path := range []string{"/api/v1/check_run", "/api/v1/events", "/api/v1/metadata", "/intake/",
 		"/api/v2/host_metadata", "/api/v1/collector"} {
-		mux.Handle("POST "+path, d.known(d.ignore))
+		mux.Handle("POST "+path, d.admitKnown(d.ignore))
 	}
-	mux.Handle("GET /api/v1/validate", d.known(func(w http.ResponseWriter, _ *http.Request, _ caller) {
+	mux.Handle("GET /api/v1/validate", d.admitKnown(func(w http.ResponseWriter, _ *http.Request, _ caller) {
 		web.JSON(w, http.StatusOK, map[string]bool{"valid": true})
 	}))
 }
 
 // take answers when the series of a body are safe.
 func (d *door) take(choose func(*http.Request) reader) http.Handler {
-	return d.known(func(w http.ResponseWriter, r *http.Request, c caller) {
+	return d.admitKnown(func(w http.ResponseWriter, r *http.Request, c caller) {
 		// Limits may change while a request runs; the request keeps its first ones.
 		bounds := d.bounds.Load()
 		defer d.reading.Add(-1)
 		if d.reading.Add(1) > int64(bounds.Requests) { // bodies are large
 			d.busy.Add(1)
-			later(w, fmt.Errorf("the intake reads %d requests already, its limit; retry later", bounds.Requests))
+			writeRetry(w, fmt.Errorf("the intake reads %d requests already, its limit; retry later", bounds.Requests))
 			return
 		}
 		body, err := wire.Open(r.Body, r.Header.Get("Content-Encoding"), bounds.Limits)
@@ -93,7 +93,7 @@ func (d *door) take(choose func(*http.Request) reader) http.Handler {
 		if err := d.batcher.put(r.Context(), id, c.customer, series); err != nil {
 			failed()
 			d.full.Add(1)
-			later(w, d.notQueued(err))
+			writeRetry(w, d.notQueued(err))
 			return
 		}
 		d.failing.Store(false)
@@ -140,8 +140,8 @@ func (d *door) ignore(w http.ResponseWriter, r *http.Request, _ caller) {
 	web.JSON(w, http.StatusAccepted, map[string]string{"status": "ok"})
 }
 
-// later writes an answer that makes every sender retry.
-func later(w http.ResponseWriter, err error) {
+// writeRetry writes an answer that makes every sender retry.
+func writeRetry(w http.ResponseWriter, err error) {
 	w.Header().Set("Retry-After", "1")
 	web.Fail(w, http.StatusServiceUnavailable, err)
 }

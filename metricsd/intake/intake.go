@@ -83,7 +83,7 @@ func (in *Intake) Handler() http.Handler {
 	mux := http.NewServeMux()
 	in.door.handle(mux)
 	in.handleAPI(mux)
-	mux.Handle("GET /{$}", in.door.known(in.servePage))
+	mux.Handle("GET /{$}", in.door.admitKnown(in.servePage))
 	mux.Handle("GET /metrics", in.door.counts(in.serveMetrics))
 	mux.HandleFunc("GET /healthz", in.serveHealth)
 	web.Debug(mux, in.door.token, in.door.operators)

@@ -16,7 +16,7 @@ func (in *Intake) writeOwnMetrics(ctx context.Context, page *expose.Page) {
 	}
 	d, c := in.door, &in.processor.counts
 	answer := func(is string, n *atomic.Uint64) expose.Value { return expose.Labelled("answer", is, n.Load()) }
-	page.Own(prefix+"requests_total", "counter", "Requests of senders, by answer.",
+	page.OwnMetric(prefix+"requests_total", "counter", "Requests of senders, by answer.",
 		answer("accepted", &d.accepted), answer("ignored", &d.ignored), answer("malformed", &d.refused),
 		answer("too_large", &d.tooLarge),
 		answer("denied", &d.denied), answer("busy", &d.busy), answer("queue_failed", &d.full))
@@ -48,8 +48,8 @@ func (in *Intake) ownCustomers(page *expose.Page, prefix string) {
 		points = append(points, expose.Labelled("customer", c.Customer, c.Points))
 		names = append(names, expose.Labelled("customer", c.Customer, c.Names))
 	}
-	page.Own(prefix+"customer_points_total", "counter", "Points processed, by customer.", points...)
-	page.Own(prefix+"customer_names", "gauge", "Names of all kinds that can be completed, by customer.", names...)
+	page.OwnMetric(prefix+"customer_points_total", "counter", "Points processed, by customer.", points...)
+	page.OwnMetric(prefix+"customer_names", "gauge", "Names of all kinds that can be completed, by customer.", names...)
 }
 
 // ownSizes writes the intake's sizes, and what waits at each stage, so that one sees the slow
@@ -71,7 +71,7 @@ func (in *Intake) ownSizes(ctx context.Context, page *expose.Page, prefix string
 			}[readOnly])
 	}
 	m := in.bus.Moves()
-	page.Own(prefix+"queue_moved_total", "counter",
+	page.OwnMetric(prefix+"queue_moved_total", "counter",
 		"Times that the queue was not as it had been read, by what had happened: it lost its end, messages were "+
 			"removed before they were read, or Kafka's topic was made anew.",
 		expose.Labelled("what", "end_lost", m.EndLost), expose.Labelled("what", "removed_unread", m.Removed),
@@ -82,8 +82,8 @@ func (in *Intake) ownSizes(ctx context.Context, page *expose.Page, prefix string
 				"disk's end.", q.Reopened())
 	}
 	known, crowded := in.processor.history.Len()
-	page.Own(prefix+"names", "gauge", "Names that can be completed.", names...)
-	page.Own(prefix+"names_refused_total", "counter",
+	page.OwnMetric(prefix+"names", "gauge", "Names that can be completed.", names...)
+	page.OwnMetric(prefix+"names_refused_total", "counter",
 		"Names that cannot be completed because intake.names is reached.", refused...)
 	page.OwnGauge(prefix+"history_names", "Names in the history.", float64(known))
 	page.OwnCounter(prefix+"history_crowded_total", "Times that a name found no room in the history.", crowded)
@@ -106,6 +106,6 @@ func (in *Intake) ownSizes(ctx context.Context, page *expose.Page, prefix string
 	page.OwnGauge(prefix+"queue_up",
 		"Whether the queue answers: 1, or 0 while Kafka's brokers are away or the embedded queue waits for room on "+
 			"its disk.", up)
-	page.Own(prefix+"waiting", "gauge", "What waits before each stage.", waiting...)
-	page.Own(prefix+"waiting_bound", "gauge", "What may wait before each stage.", bound...)
+	page.OwnMetric(prefix+"waiting", "gauge", "What waits before each stage.", waiting...)
+	page.OwnMetric(prefix+"waiting_bound", "gauge", "What may wait before each stage.", bound...)
 }

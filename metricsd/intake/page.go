@@ -18,7 +18,7 @@ import (
 var pageText string
 
 var page = template.Must(template.New("page").
-	Funcs(template.FuncMap{"count": count, "rate": rate, "ago": ago, "share": share}).Parse(pageText))
+	Funcs(template.FuncMap{"count": count, "rate": rate, "ago": timeAgo, "share": share}).Parse(pageText))
 
 // contentPolicy lets the page run only its own script: a name that looks like HTML stays text.
 const contentPolicy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'nonce-%s'; connect-src 'self'; " +
@@ -72,8 +72,8 @@ func rate(r float64) string {
 	return fmt.Sprintf("%.3g", r)
 }
 
-// ago returns how long before now a time was.
-func ago(now, t time.Time) string {
+// timeAgo returns how long before now a time was.
+func timeAgo(now, t time.Time) string {
 	d := now.Sub(t)
 	switch {
 	case d < 2*time.Second:

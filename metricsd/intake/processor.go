@@ -314,7 +314,7 @@ func (p *processor) settle(ctx context.Context) bool {
 		return false
 	}
 	p.unsure = nil
-	p.repeats.written(c.Group, c.Before)
+	p.repeats.noteWritten(c.Group, c.Before)
 	p.showPending()
 	p.counts.flushes.Add(1)
 	if err := p.bus.Done(ctx, c.Read); err != nil && ctx.Err() == nil {

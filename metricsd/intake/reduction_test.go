@@ -92,7 +92,7 @@ func steady(t testing.TB, series []wire.Series, hours float64, flush time.Durati
 				series[i].Sketches[j].Time = now
 			}
 		}
-		for some := range slices.Chunk(series, enough) {
+		for some := range slices.Chunk(series, batchSeries) {
 			place++
 			p.take(batch{bus.Message{Place: place}, []wire.Parcel{{Series: some}}})
 		}

@@ -63,8 +63,8 @@ func (r *repeats) group() (g index.Group, before uint64) {
 	return g, before
 }
 
-// written notes that the group has been written.
-func (r *repeats) written(g index.Group, before uint64) {
+// noteWritten notes that the group has been written.
+func (r *repeats) noteWritten(g index.Group, before uint64) {
 	for len(r.groups) > 0 && r.groups[0].Number < before {
 		for _, id := range r.groups[0].IDs {
 			delete(r.known, id)

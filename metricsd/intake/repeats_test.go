@@ -183,7 +183,7 @@ func TestRepeatsAreBounded(t *testing.T) {
 		}
 		if r.full() || i%7 == 0 {
 			g, before := r.group()
-			r.written(g, before)
+			r.noteWritten(g, before)
 			stored = append(stored, g)
 			for stored[0].Number < before {
 				stored = stored[1:]

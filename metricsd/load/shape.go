@@ -88,8 +88,8 @@ func tags(pod int) string {
 		s, pod%9, pod%4, s, pod, s, pod%3, 'a'+rune(pod%3), s, pod%28)
 }
 
-// broken are lines that every server should refuse.
-var broken = []string{"nothing", "name:|c", "name:1|", "name:x|c|#a:b", "name:1|q|#a:b", "name:1|c|@two",
+// brokenLines are lines that every server should refuse.
+var brokenLines = []string{"nothing", "name:|c", "name:1|", "name:x|c|#a:b", "name:1|q|#a:b", "name:1|c|@two",
 	"\xff\xfe:\x00", "_e{9,9}:short|", "_sc|db|9", ":1|c"}
 
 // Totals are the counts of a generator.
@@ -146,7 +146,7 @@ func (g *Generator) line(to []byte) []byte {
 	g.totals.Messages++
 	if chance := g.rng.Float64(); chance < g.shape.Malformed {
 		g.totals.Malformed++
-		return append(to, broken[g.rng.IntN(len(broken))]...)
+		return append(to, brokenLines[g.rng.IntN(len(brokenLines))]...)
 	} else if chance < g.shape.Malformed+g.shape.NewNames {
 		g.totals.NewNames++
 		g.storm++

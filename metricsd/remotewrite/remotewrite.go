@@ -82,9 +82,9 @@ func (o *Output) Send(f aggregate.Flush) {
 	o.collisions.Store(int64(collisions))
 }
 
-// Own writes the output's metrics about itself.
-func (o *Output) Own(p *expose.Page) {
-	o.Sender.Own(p, "remote_write")
+// OwnMetrics writes the output's metrics about itself.
+func (o *Output) OwnMetrics(p *expose.Page) {
+	o.Sender.OwnMetrics(p, "remote_write")
 	p.OwnGauge("metricsd_remote_write_collisions",
 		"Series left out of the last flush: another one has their name and labels.",
 		float64(o.collisions.Load()))

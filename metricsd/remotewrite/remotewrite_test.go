@@ -129,7 +129,7 @@ func TestSend(t *testing.T) {
 		t.Errorf("got\n%s", strings.Join(r.series, "\n"))
 	}
 	var p expose.Page
-	o.Own(&p)
+	o.OwnMetrics(&p)
 	var out strings.Builder
 	p.WriteTo(&out)
 	for _, line := range []string{"metricsd_remote_write_collisions 1", "metricsd_remote_write_payloads_sent_total 1"} {

@@ -16,17 +16,17 @@ type Containers struct {
 	proc string
 
 	mu    sync.Mutex
-	known map[int32]found
+	known map[int32]foundContainer
 }
 
-type found struct {
+type foundContainer struct {
 	id string
 	at int64
 }
 
 // NewContainers looks under proc, which is /proc outside of tests.
 func NewContainers(proc string) *Containers {
-	return &Containers{proc: proc, known: map[int32]found{}}
+	return &Containers{proc: proc, known: map[int32]foundContainer{}}
 }
 
 const (
@@ -36,9 +36,9 @@ const (
 	maxFile  = 64 << 10
 )
 
-// Of returns the id of the process' container, or "" if it runs in none, has ended, or is not
-// visible. now is in Unix seconds.
-func (c *Containers) Of(pid int32, now int64) string {
+// ContainerOf returns the id of the process' container, or "" if it runs in none, has ended, or is
+// not visible. now is in Unix seconds.
+func (c *Containers) ContainerOf(pid int32, now int64) string {
 	if pid <= 0 {
 		return ""
 	}
@@ -56,19 +56,19 @@ func (c *Containers) Of(pid int32, now int64) string {
 	if _, ok := c.known[pid]; !ok {
 		c.makeRoom(now)
 	}
-	c.known[pid] = found{id, now}
+	c.known[pid] = foundContainer{id, now}
 	return id
 }
 
 // holds reports whether an answer is still valid; after the clock was set back it is read again.
-func (f found) holds(now int64) bool { return now >= f.at && now < f.at+believed }
+func (f foundContainer) holds(now int64) bool { return now >= f.at && now < f.at+believed }
 
 // makeRoom drops invalid answers, and all if that is not enough; the lock is held.
 func (c *Containers) makeRoom(now int64) {
 	if len(c.known) < maxKnown {
 		return
 	}
-	maps.DeleteFunc(c.known, func(_ int32, f found) bool { return !f.holds(now) })
+	maps.DeleteFunc(c.known, func(_ int32, f foundContainer) bool { return !f.holds(now) })
 	if len(c.known) >= maxKnown {
 		clear(c.known)
 	}

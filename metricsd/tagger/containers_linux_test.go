@@ -25,12 +25,12 @@ func TestOneSlowProcessHoldsUpNobody(t *testing.T) {
 	}
 	c := NewContainers(proc)
 	got := make(chan string)
-	go func() { got <- c.Of(7, 100) }()
+	go func() { got <- c.ContainerOf(7, 100) }()
 	writer, err := os.OpenFile(slow, os.O_WRONLY, 0) // returns when the reader has opened it
 	if err != nil {
 		t.Fatal(err)
 	}
-	if other := c.Of(8, 100); other != id { // with the lock held it would wait for ever
+	if other := c.ContainerOf(8, 100); other != id { // with the lock held it would wait for ever
 		t.Errorf("the other process is in %q", other)
 	}
 	writer.Write(text)

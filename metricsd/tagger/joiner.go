@@ -14,16 +14,16 @@ const maxSenders = 4096
 type Joiner struct {
 	seed  uint64
 	of    *Tagger // whose tags are kept
-	known map[sender]*added
-	last  sender // the messages of a datagram have one sender
-	added *added // of the last
+	known map[sender]*senderTags
+	last  sender      // the messages of a datagram have one sender
+	added *senderTags // of the last
 	// The result of Join.
 	tags   []string
 	hashes []uint64
 }
 
-// added holds the tags for a sender's messages, sorted and each once.
-type added struct {
+// senderTags holds the tags for a sender's messages, sorted and each once.
+type senderTags struct {
 	tags   []string
 	hashes []uint64
 }
@@ -55,9 +55,9 @@ func (j *Joiner) Merge(t *Tagger, tags []string, s *dogstatsd.Source, detected s
 	return tag.MergeTags(tags, a.tags)
 }
 
-func (j *Joiner) lookUp(t *Tagger, from sender) *added {
+func (j *Joiner) lookUp(t *Tagger, from sender) *senderTags {
 	if j.of != t || len(j.known) >= maxSenders {
-		j.of, j.known, j.added = t, make(map[sender]*added), nil
+		j.of, j.known, j.added = t, make(map[sender]*senderTags), nil
 	}
 	if j.added == nil || j.last != from {
 		j.last, j.added = from, j.find(from)
@@ -65,10 +65,10 @@ func (j *Joiner) lookUp(t *Tagger, from sender) *added {
 	return j.added
 }
 
-func (j *Joiner) find(from sender) *added {
+func (j *Joiner) find(from sender) *senderTags {
 	a, known := j.known[from]
 	if !known {
-		a = &added{tags: j.of.tags(from)}
+		a = &senderTags{tags: j.of.tags(from)}
 		for _, t := range a.tags {
 			a.hashes = append(a.hashes, murmur3.Sum64(t, j.seed))
 		}

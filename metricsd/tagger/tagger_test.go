@@ -113,17 +113,17 @@ func TestContainersOfProcesses(t *testing.T) {
 	other := strings.Repeat("a", 64)
 	var got []string
 	for _, now := range []int64{100, 109, 110, 50} { // the number is reused; the clock is set back
-		got = append(got, c.Of(7, now))
+		got = append(got, c.ContainerOf(7, now))
 		write(7, other)
 	}
 	if want := []string{id, id, other, other}; !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
 	}
-	if c.Of(8, 100) != "" || c.Of(0, 100) != "" || c.Of(-1, 100) != "" {
+	if c.ContainerOf(8, 100) != "" || c.ContainerOf(0, 100) != "" || c.ContainerOf(-1, 100) != "" {
 		t.Error("a process that is not there has a container")
 	}
 	for pid := range int32(3 * maxKnown) {
-		c.Of(pid, 100)
+		c.ContainerOf(pid, 100)
 	}
 	if len(c.known) > maxKnown {
 		t.Errorf("%d processes are remembered", len(c.known))
@@ -135,10 +135,10 @@ func TestContainersOfProcesses(t *testing.T) {
 func TestExpiredProcessesGoFirst(t *testing.T) {
 	c := NewContainers(t.TempDir())
 	for pid := range int32(maxKnown - 1) {
-		c.Of(pid+1, 100)
+		c.ContainerOf(pid+1, 100)
 	}
-	c.Of(100_000, 109)
-	c.Of(100_001, 110)
+	c.ContainerOf(100_000, 109)
+	c.ContainerOf(100_001, 110)
 	if _, kept := c.known[100_000]; !kept || len(c.known) != 2 {
 		t.Errorf("%d are known, the newest among them: %v", len(c.known), kept)
 	}

@@ -68,8 +68,8 @@ func Guard(token string) func(http.HandlerFunc) http.Handler {
 	}
 }
 
-// Near admits callers on this machine, over loopback.
-func Near(h http.HandlerFunc) http.Handler {
+// LoopbackOnly admits callers on this machine, over loopback.
+func LoopbackOnly(h http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host, _, _ := net.SplitHostPort(r.RemoteAddr)
 		if address, err := netip.ParseAddr(host); err != nil || !address.Unmap().IsLoopback() {

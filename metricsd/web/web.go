@@ -55,7 +55,7 @@ func (s *Server) Stop(patience time.Duration) error {
 // others out when there is a token; without one it admits only callers on this machine.
 func Debug(mux *http.ServeMux, token string, guard func(http.HandlerFunc) http.Handler) {
 	if token == "" {
-		guard = Near
+		guard = LoopbackOnly
 	}
 	for path, handler := range map[string]http.HandlerFunc{
 		"": pprof.Index, "cmdline": pprof.Cmdline, "profile": pprof.Profile, "symbol": pprof.Symbol,

@@ -147,7 +147,7 @@ func (w *writer) copyHelper(name string, types []string) string {
 		return name
 	}
 	// A helper of an earlier step serves again.
-	if name := h.there(w.m.Pass, types); name != "" && w.lookup(name) == w.m.Pass.Pkg.Scope().Lookup(name) {
+	if name := h.existingCopy(w.m.Pass, types); name != "" && w.lookup(name) == w.m.Pass.Pkg.Scope().Lookup(name) {
 		w.helpers[key] = name
 		return name
 	}
@@ -161,8 +161,8 @@ func (w *writer) copyHelper(name string, types []string) string {
 	return own
 }
 
-// there returns the name of the candidate's copy of a helper for the types, or "".
-func (h *helper) there(p *mutate.Pass, types []string) string {
+// existingCopy returns the name of the candidate's copy of a helper for the types, or "".
+func (h *helper) existingCopy(p *mutate.Pass, types []string) string {
 	// A function is compared as a whole, a variable such as a table by its value: it is the same
 	// table under any name.
 	for _, d := range p.File.Decls {
@@ -303,7 +303,7 @@ type helperKey struct{ fn *ast.FuncDecl }
 func sameBody(p *mutate.Pass, fn *ast.FuncDecl, h *helper) bool {
 	if h.decl == nil || fn.Body == nil || fn.Recv != nil || len(fn.Body.List) != len(h.decl.Body.List) ||
 		fn.Type.Params.NumFields() != h.decl.Type.Params.NumFields() ||
-		plain(p.Text(fn.Body)) != plain(h.text(h.decl.Body.Pos(), h.decl.Body.End())) {
+		canonicalCode(p.Text(fn.Body)) != canonicalCode(h.text(h.decl.Body.Pos(), h.decl.Body.End())) {
 		return false
 	}
 	own, theirs := names(fn.Type.Params), names(h.decl.Type.Params)
@@ -315,8 +315,8 @@ func sameBody(p *mutate.Pass, fn *ast.FuncDecl, h *helper) bool {
 			return false
 		}
 	}
-	if h.decl.Type.TypeParams == nil && plain(p.Between(fn.Type.Params.Pos(), fn.Type.End())) !=
-		plain(h.text(h.decl.Type.Params.Pos(), h.decl.Type.End())) {
+	if h.decl.Type.TypeParams == nil && canonicalCode(p.Between(fn.Type.Params.Pos(), fn.Type.End())) !=
+		canonicalCode(h.text(h.decl.Type.Params.Pos(), h.decl.Type.End())) {
 		return false
 	}
 	return h.namesSame(p)
@@ -357,12 +357,13 @@ func (h *helper) declaredAs(p *mutate.Pass, name string) bool {
 
 // sameValue reports whether a variable is a copy of one of the kit.
 func (h *helper) sameValue(p *mutate.Pass, d *ast.GenDecl) bool {
-	return h.decl == nil && plain(valueText(p.Text(d))) == plain(valueText(h.text(h.node.Pos(), h.node.End())))
+	return h.decl == nil && canonicalCode(valueText(p.Text(d))) == canonicalCode(valueText(h.text(h.node.Pos(),
+		h.node.End())))
 }
 
-// plain writes code without blank space and comments, and with the names that copies of helpers
-// have.
-func plain(code string) string {
+// canonicalCode writes code without blank space and comments, and with the names that copies of
+// helpers have.
+func canonicalCode(code string) string {
 	fset := token.NewFileSet()
 	var s scanner.Scanner
 	s.Init(fset.AddFile("", -1, len(code)), []byte(code), nil, 0)

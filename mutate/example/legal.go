@@ -189,7 +189,7 @@ func (m legality) liveBehind(v *types.Var) bool {
 	if facts.UsedAfter(m.Pass, v, fn, region.End()) || facts.Captured.Of(m.Pass)[v] {
 		return true
 	}
-	if fn.Type.Results != nil && facts.Inside(at(v), fn.Type.Results) {
+	if fn.Type.Results != nil && facts.Inside(declarationNode(v), fn.Type.Results) {
 		return true
 	}
 	return m.inLoopOf(v)
@@ -204,7 +204,7 @@ func (m legality) inLoopOf(v *types.Var) bool {
 	for _, up := range m.Pass.Path(m.Node) {
 		switch up.(type) {
 		case *ast.ForStmt, *ast.RangeStmt:
-			if !facts.Inside(at(v), up) && up != m.Node {
+			if !facts.Inside(declarationNode(v), up) && up != m.Node {
 				return true
 			}
 		}
@@ -274,8 +274,8 @@ func (m legality) inCode(n ast.Node) bool {
 	return false
 }
 
-// at makes a node where a variable is declared.
-func at(v *types.Var) ast.Node { return &ast.Ident{NamePos: v.Pos(), Name: v.Name()} }
+// declarationNode makes a node where a variable is declared.
+func declarationNode(v *types.Var) ast.Node { return &ast.Ident{NamePos: v.Pos(), Name: v.Name()} }
 
 // constants reports whether the pair's When holds: its parameters are constants, and it admits
 // them.

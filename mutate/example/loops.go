@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"go/types"
 
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate/facts"
 )
 
@@ -30,8 +31,7 @@ func (c *compiled) headParam(e ast.Expr) *types.Var {
 		return nil
 	}
 	// The type is taken by its path, since any package may have a Seq2.
-	n, ok := types.Unalias(v.Type()).(*types.Named)
-	if !ok || n.Obj().Pkg() == nil || n.Obj().Pkg().Path() != "iter" || n.Obj().Name() != "Seq2" {
+	if !syntax.IsNamed(v.Type(), "iter", "Seq2") {
 		return nil
 	}
 	return v

@@ -123,7 +123,7 @@ func (r Rule) Mutator() *mutate.Mutator {
 		Name: r.Name, Doc: r.Doc, Class: r.Class, Gain: r.Gain,
 		Example: func() (before, after string) {
 			first := examples().pairs[0]
-			return first.before.shown(), first.ways[0].shown()
+			return first.before.readableText(), first.ways[0].readableText()
 		},
 		Find: func(p *mutate.Pass) []mutate.Site { return examples().find(p) },
 		Rewrite: func(p *mutate.Pass, s mutate.Site, choice mutate.Param) ([]mutate.Edit, error) {

@@ -124,8 +124,8 @@ func (s *side) text(from, to token.Pos) string {
 	return s.rule.rule.Source[s.rule.fset.Position(from).Offset:s.rule.fset.Position(to).Offset]
 }
 
-// shown returns the example for readers: the expression, or the statements.
-func (s *side) shown() string {
+// readableText returns the example for readers: the expression, or the statements.
+func (s *side) readableText() string {
 	if len(s.list) == 0 && s.expr != nil {
 		return s.text(s.expr.Pos(), s.expr.End())
 	}

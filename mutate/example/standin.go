@@ -14,8 +14,8 @@ import (
 // packages are compared by package and name, so an example needs no more of them.
 type standIns struct{ decls []ast.Decl }
 
-// known holds the packages of which an example needs the contents.
-var known = map[string]string{
+// knownPackages holds the packages of which an example needs the contents.
+var knownPackages = map[string]string{
 	"cmp": `package cmp
 type Ordered interface {
 	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~uintptr |
@@ -47,7 +47,7 @@ func (s standIns) Import(importPath string) (*types.Package, error) {
 	pkg := types.NewPackage(importPath, name)
 	// Some packages have a source of stand-ins, because the examples use more of them than names of
 	// types.
-	if src, ok := known[importPath]; ok {
+	if src, ok := knownPackages[importPath]; ok {
 		fset := token.NewFileSet()
 		f, err := parser.ParseFile(fset, importPath, src, parser.SkipObjectResolution)
 		if err != nil {

@@ -3,6 +3,7 @@ package example
 import (
 	"go/types"
 
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/facts"
 )
@@ -45,8 +46,8 @@ func isParam(t types.Type) bool {
 // implements compares with an interface of the candidate's own packages, since those of examples
 // are stand-ins.
 func (m *matcher) implements(want types.Type, i *types.Interface, got types.Type) bool {
-	if n, ok := types.Unalias(want).(*types.Named); ok && n.Obj().Pkg() != nil {
-		real := namedOf(m.Pass, n.Obj().Pkg().Path(), n.Obj().Name())
+	if path, name := syntax.NameOf(want); name != "" {
+		real := namedOf(m.Pass, path, name)
 		return real != nil && types.AssignableTo(got, real)
 	}
 	return types.AssignableTo(got, i)

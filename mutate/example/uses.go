@@ -43,7 +43,7 @@ func (s *side) uses() map[string]use {
 		}
 		// A use under a condition may not happen, and one in a loop happens again.
 		u.times++
-		conditional, loop := s.around(id)
+		conditional, loop := s.runsUnder(id)
 		u.always = u.always || !conditional
 		u.inLoop = u.inLoop || loop
 		out[obj.Name()] = u
@@ -121,8 +121,8 @@ func (s *side) inOutputs(n ast.Node) bool {
 	return false
 }
 
-// around reports whether a node of an example runs under a condition, and whether in a loop.
-func (s *side) around(n ast.Node) (conditional, loop bool) {
+// runsUnder reports whether a node of an example runs under a condition, and whether in a loop.
+func (s *side) runsUnder(n ast.Node) (conditional, loop bool) {
 	for child, up := n, s.up[n]; up != nil; child, up = up, s.up[up] {
 		switch up := up.(type) {
 		case *ast.CallExpr: // the code may use an argument under a condition, or not at all

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle/internal/symbol"
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 )
 
@@ -71,7 +72,7 @@ func Pointed(p *mutate.Pass, v *types.Var) bool {
 			// A pointer method of the candidate's packages may keep the address that it is called
 			// with.
 			case *ast.SelectorExpr:
-				if _, behind := p.Info.TypeOf(up.X).Underlying().(*types.Pointer); behind {
+				if syntax.Is[*types.Pointer](p.Info.TypeOf(up.X)) {
 					return false // no part of the variable
 				}
 				if p.PointerMethod(up) {
@@ -105,15 +106,9 @@ func readsMap(p *mutate.Pass, e ast.Expr) bool {
 }
 
 // IsSlice reports whether values of a type are slices.
-func IsSlice(t types.Type) bool {
-	_, ok := t.Underlying().(*types.Slice)
-	return ok
-}
+func IsSlice(t types.Type) bool { return syntax.Is[*types.Slice](t) }
 
-func isMap(t types.Type) bool {
-	_, ok := t.Underlying().(*types.Map)
-	return ok
-}
+func isMap(t types.Type) bool { return syntax.Is[*types.Map](t) }
 
 // ChangesOnly reports whether code changes only plain local variables and the memory that store and
 // call accept. store decides about the left sides of assignments, call about calls that may change
@@ -250,10 +245,7 @@ func MapKept(p *mutate.Pass, m ast.Expr, code ast.Node) bool {
 }
 
 // IsBasic reports whether a type is a number, a string or a bool, under any name.
-func IsBasic(t types.Type) bool {
-	_, ok := t.Underlying().(*types.Basic)
-	return ok
-}
+func IsBasic(t types.Type) bool { return syntax.Is[*types.Basic](t) }
 
 // neighbours reports whether the paths of two packages begin alike, as those of one module do,
 // though it may have a name without a dot.
@@ -312,7 +304,7 @@ func ChangesWhole(p *mutate.Pass, code ast.Node) bool {
 // ReadsOnly reports whether a helper only reads what a pointer parameter points to, and keeps no
 // address.
 func ReadsOnly(p *mutate.Pass, fn *ast.FuncDecl, v *types.Var) bool {
-	if _, pointer := v.Type().Underlying().(*types.Pointer); !pointer || Captured.Of(p)[v] {
+	if !syntax.Is[*types.Pointer](v.Type()) || Captured.Of(p)[v] {
 		return false
 	}
 	// Neither a write nor an address may go through the parameter.

@@ -6,6 +6,7 @@ import (
 	"go/types"
 	"slices"
 
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 )
 
@@ -158,7 +159,7 @@ func (l *Loop) findElems(p *mutate.Pass) {
 		return
 	}
 	// Nobody changes the bytes of a string.
-	if b, ok := seq.Type().Underlying().(*types.Basic); ok && b.Info()&types.IsString != 0 {
+	if syntax.IsText(seq.Type()) {
 		if !Stable(p, l.Seq, l.Body) {
 			return
 		}

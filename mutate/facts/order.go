@@ -5,6 +5,7 @@ import (
 	"go/types"
 	"slices"
 
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 )
 
@@ -29,8 +30,7 @@ func keepsToLocals(p *mutate.Pass, n ast.Node) bool {
 		if !ok || !IsLocal(p, p.Var(ix.X)) {
 			return false
 		}
-		_, array := p.Info.TypeOf(ix.X).Underlying().(*types.Array)
-		return array
+		return syntax.Is[*types.Array](p.Info.TypeOf(ix.X))
 	}, nil)
 }
 

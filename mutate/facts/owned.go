@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 )
 
@@ -147,7 +148,7 @@ func AddressTaking(p *mutate.Pass, e ast.Expr) ast.Expr {
 				continue
 			}
 		case *ast.SliceExpr:
-			if _, array := p.Info.TypeOf(n.X).Underlying().(*types.Array); array && ast.Unparen(n.X) == e {
+			if syntax.Is[*types.Array](p.Info.TypeOf(n.X)) && ast.Unparen(n.X) == e {
 				return n
 			}
 		}
@@ -204,7 +205,7 @@ func useOf(p *mutate.Pass, v *types.Var, id *ast.Ident) Use {
 	var e ast.Expr = id
 	var use Use
 	// An array is copied, except where code makes a slice of it or takes an address.
-	if _, array := v.Type().Underlying().(*types.Array); array {
+	if syntax.Is[*types.Array](v.Type()) {
 		addr := AddressTaking(p, id)
 		if addr == nil {
 			return 0

@@ -1,7 +1,8 @@
 package lift
 
 // Redraw draws other inputs for the regions that have a term, and none for the others. The caller
-// runs the same program again and reads its output: then [Study.Held] tells which terms still hold.
+// runs the same program again and reads its output: then [Study.HeldRegions] tells which terms
+// still hold.
 func (s *Study) Redraw(seed uint64, n int) {
 	for i, q := range s.questions {
 		n := n
@@ -16,9 +17,9 @@ func (s *Study) Redraw(seed uint64, n int) {
 	}
 }
 
-// Held reports for each region with a term, in their order, whether the term
+// HeldRegions reports for each region with a term, in their order, whether the term
 // agrees with it on all inputs that it was run on.
-func (s *Study) Held() (held []bool, of []*Region) {
+func (s *Study) HeldRegions() (held []bool, of []*Region) {
 	// A question has a term only if the search found one for all outputs.
 	for _, q := range s.questions {
 		if q.found == nil {

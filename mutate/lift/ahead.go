@@ -22,19 +22,20 @@ type lookAhead struct {
 
 	mu    sync.Mutex
 	next  int // of open
-	early []early
+	early []earlyAnswer
 }
 
-// early is the outcome of one question.
-type early struct {
+// earlyAnswer is the outcome of one question.
+type earlyAnswer struct {
 	limits *limits // nil until a worker takes it
-	got    answered
+	got    answeredQuestion
 	done   chan struct{}
 	skip   bool
 }
 
 func (s *Study) lookAhead(open []int, l *limits) *lookAhead {
-	a := &lookAhead{s: s, open: open, perSearch: l.perSearch, deadline: l.deadline, early: make([]early, len(open))}
+	a := &lookAhead{s: s, open: open, perSearch: l.perSearch, deadline: l.deadline, early: make([]earlyAnswer,
+		len(open))}
 	for k := range a.early {
 		a.early[k].done = make(chan struct{})
 	}
@@ -79,7 +80,7 @@ func (a *lookAhead) skip(k int) {
 // answer waits for the answer to a question and counts its terms, or searches if no worker has
 // taken it. It searches again where all questions together have no terms left for that: then the
 // last ones get less.
-func (a *lookAhead) answer(k int, l *limits) answered {
+func (a *lookAhead) answer(k int, l *limits) answeredQuestion {
 	if e := &a.early[k]; a.isTaken(k) && l.spent < l.total && !l.late() {
 		<-e.done
 		if l.spent+e.limits.spent < l.total {

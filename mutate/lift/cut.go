@@ -25,8 +25,8 @@ type cutter struct {
 	written  *gotypes.Var   // a builder or buffer from outside that it appends to
 }
 
-// may lists packages whose functions change nothing and ask nothing of the system.
-var may = []string{
+// purePackages lists packages whose functions change nothing and ask nothing of the system.
+var purePackages = []string{
 	"strings", "bytes", "slices", "maps", "math", "math/bits", "unicode", "unicode/utf8", "unicode/utf16",
 	"strconv", "sort",
 	"errors", "cmp", "encoding/hex", "encoding/base64", "encoding/base32", "encoding/binary",
@@ -233,7 +233,7 @@ func (x *cutter) function(n *ast.CallExpr, f *gotypes.Func) bool {
 	switch {
 	case f.Pkg() == nil:
 		return x.refuse("a call of a method of error")
-	case f.Pkg() != x.p.Pkg && !slices.Contains(may, f.Pkg().Path()):
+	case f.Pkg() != x.p.Pkg && !slices.Contains(purePackages, f.Pkg().Path()):
 		return x.refuse("a call into " + f.Pkg().Path())
 	case gotypes.IsInterface(receiverType(f)):
 		return x.refuse("a call of a method of an interface")

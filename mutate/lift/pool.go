@@ -219,7 +219,7 @@ func (p *pool) explain(l *limits) ([][]*term, string) {
 			return nil, noTerm
 		}
 		l.restarts++
-		at = grown(at, wrong)
+		at = addPlaces(at, wrong)
 	}
 	return nil, noneHeld
 }
@@ -243,8 +243,8 @@ func (p *pool) sort(goals []*goal, right [][]*term) (wrong []int) {
 	return slices.Compact(wrong)
 }
 
-// grown adds places to examples. When there is no room, the oldest make place.
-func grown(at, more []int) []int {
+// addPlaces adds places to examples. When there is no room, the oldest make place.
+func addPlaces(at, more []int) []int {
 	for _, i := range more[:min(len(more), 8)] {
 		if slices.Contains(at, i) {
 			continue

@@ -179,7 +179,7 @@ func (pr *printer) branches(t *term, sink func(string) string) {
 	for i := range sides {
 		in := pr.inner()
 		text := in.expr(t.args[1+i])
-		sides[i] = append(in.settled(text), sink(text))
+		sides[i] = append(in.statementsBefore(text), sink(text))
 		pr.imports = in.imports
 	}
 	pr.lines = append(pr.lines, "if "+condition+" {")
@@ -193,8 +193,8 @@ func (pr *printer) branches(t *term, sink func(string) string) {
 	pr.lines = append(append(pr.lines, sides[1]...), "}")
 }
 
-// settled returns the statements before an expression, with unused results unnamed.
-func (pr *printer) settled(uses ...string) []string {
+// statementsBefore returns the statements before an expression, with unused results unnamed.
+func (pr *printer) statementsBefore(uses ...string) []string {
 	// A result that is named and not used would not compile.
 	text := strings.Join(append(slices.Clone(pr.lines), uses...), "\n")
 	lines := slices.Clone(pr.lines)
@@ -268,7 +268,8 @@ func (s *Study) match(q *question, right [][]*term) (Match, bool) {
 		nils := newPrinter(s.p, r)
 		e := nils.expr(t)
 		name := nils.fresh("out")
-		lines := append(nils.settled(e), name+" := "+nils.converted(r.Outputs[0], t, e), "if len("+name+") == 0 {",
+		lines := append(nils.statementsBefore(e), name+" := "+nils.converted(r.Outputs[0], t, e),
+			"if len("+name+") == 0 {",
 			"return nil", "}",
 			"return "+name)
 		f.New = append(f.New, Version{"nil when empty", strings.Join(lines, "\n")})
@@ -338,7 +339,7 @@ func termText(p *mutate.Pass, r *Region, ts []*term) string {
 	for _, t := range ts {
 		pr := newPrinter(p, r)
 		text := pr.expr(t)
-		if lines := pr.settled(text); len(lines) > 0 {
+		if lines := pr.statementsBefore(text); len(lines) > 0 {
 			text = strings.Join(append(lines, text), "; ")
 		}
 		out = append(out, text)
@@ -364,12 +365,12 @@ func (pr *printer) region(ts []*term) (string, bool) {
 	case r.returns && len(ts) == 1 && ts[0].c == choose && !r.Outputs[0].elements:
 		pr.branches(ts[0], func(text string) string { return "return " + pr.converted(r.Outputs[0], ts[0], text) })
 	case r.early:
-		tail = pr.early(ts)
+		tail = pr.writeEarlyEnd(ts)
 	default:
 		tail = pr.leave(ts)
 	}
 	// Variables that nothing uses any more must not be left over.
-	lines := pr.settled(tail...)
+	lines := pr.statementsBefore(tail...)
 	lines = append(pr.unused(strings.Join(append(slices.Clone(lines), tail...), "\n")), append(lines, tail...)...)
 	return strings.Join(lines, "\n"), true
 }
@@ -423,8 +424,8 @@ func (pr *printer) leave(ts []*term) (tail []string) {
 	return tail
 }
 
-// early writes a region that may end the function.
-func (pr *printer) early(ts []*term) (tail []string) {
+// writeEarlyEnd writes a region that may end the function.
+func (pr *printer) writeEarlyEnd(ts []*term) (tail []string) {
 	// The condition's statements stay in front, those of the results go inside.
 	condition := pr.expr(ts[0])
 	in := pr.inner()
@@ -437,7 +438,7 @@ func (pr *printer) early(ts []*term) (tail []string) {
 	pr.imports = in.imports
 	end := strings.TrimSpace("return " + strings.Join(results, ", "))
 	pr.lines = append(pr.lines, "if "+condition+" {")
-	pr.lines = append(append(pr.lines, in.settled(end)...), end, "}")
+	pr.lines = append(append(pr.lines, in.statementsBefore(end)...), end, "}")
 	return pr.leaveLate(ts)
 }
 

@@ -261,22 +261,22 @@ func covered(found []Match, p *mutate.Pass, r *Region) bool {
 	})
 }
 
-// An answered question has matches, with a term for each output of the first one, or a reason why
-// not.
-type answered struct {
+// An answeredQuestion question has matches, with a term for each output of the first one, or a
+// reason why not.
+type answeredQuestion struct {
 	matches []Match
 	found   []*term
 	why     string
 }
 
 // answer looks for the terms of one region.
-func (s *Study) answer(q *question, l *limits) answered {
+func (s *Study) answer(q *question, l *limits) answeredQuestion {
 	if q.status == nil {
-		return answered{why: "it did not run"}
+		return answeredQuestion{why: "it did not run"}
 	}
 	// One region may not use up the time of all others.
 	if l.region = l.spent + regionSearches*l.perSearch; l.over() {
-		return answered{why: noTime}
+		return answeredQuestion{why: noTime}
 	}
 	library := s.library()
 	// Functions on sorted slices agree only on sorted inputs, so they have a pool of their own.
@@ -296,7 +296,7 @@ func (s *Study) answer(q *question, l *limits) answered {
 			why = reason
 			continue
 		}
-		var a answered
+		var a answeredQuestion
 		for _, way := range ways(terms) {
 			f, ok := s.match(q, way)
 			if !ok {
@@ -312,7 +312,7 @@ func (s *Study) answer(q *question, l *limits) answered {
 		}
 		why = "the term is not better than the code"
 	}
-	return answered{why: why}
+	return answeredQuestion{why: why}
 }
 
 // ways splits the terms of each output: into those of the standard library, where each output has

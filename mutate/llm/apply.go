@@ -33,7 +33,7 @@ func (c Change) Apply(parent string) (string, error) {
 		return "", err
 	}
 	if line := elision(text, parent); line != "" {
-		return "", wrong("the code leaves something out (%q): write all of it", line)
+		return "", badReply("the code leaves something out (%q): write all of it", line)
 	}
 	return finish(text, parent, c.Imports)
 }
@@ -68,7 +68,7 @@ func finish(text, parent string, imports []string) (string, error) {
 		return "", codeError(err)
 	}
 	if was, err := format.Source([]byte(parent)); string(out) == parent || err == nil && string(was) == string(out) {
-		return "", wrong(Unchanged)
+		return "", badReply(Unchanged)
 	}
 	return string(out), nil
 }
@@ -122,14 +122,14 @@ func applyDecls(parent, decls string) (string, error) {
 		fresh = slices.DeleteFunc(fresh, isProgram)
 	}
 	if len(fresh) == 0 {
-		return "", wrong("the reply's code declares nothing")
+		return "", badReply("the reply's code declares nothing")
 	}
 	old := pieces(f, tok, parent, 0)
 	taken := map[string]int{} // name -> index in fresh
 	for i, p := range fresh {
 		for _, n := range p.names {
 			if j, twice := taken[n]; twice && n != "_" && n != "init" && j != i {
-				return "", wrong("the reply declares %s twice", n)
+				return "", badReply("the reply declares %s twice", n)
 			}
 			taken[n] = i
 		}
@@ -157,7 +157,7 @@ func merge(old, fresh []piece, taken map[string]int) ([]piece, error) {
 		for _, n := range p.names {
 			if _, ok := taken[n]; !ok {
 				return nil,
-					wrong("the reply declares %s again, which the code declares together with %s: repeat the whole "+
+					badReply("the reply declares %s again, which the code declares together with %s: repeat the whole "+
 						"declaration", p.names[again], n)
 			}
 		}

@@ -165,12 +165,12 @@ func stepInWords(a Attempt, hide *redactor) string {
 // counterexampleInWords describes the minimised input with both answers.
 func counterexampleInWords(x *beagle.Counterexample, hide *redactor) string {
 	show := func(s string) string { return OneLine(hide.value(s)) }
-	want, got := does("gives", show(x.Want)), does("gave", show(x.Got))
+	want, got := withVerb("gives", show(x.Want)), withVerb("gave", show(x.Got))
 	return fmt.Sprintf("(%s differs) %s: the original %s, this %s", OneLine(x.Kind), show(x.Go), want, got)
 }
 
-// does puts a verb before an answer that has none.
-func does(verb, answer string) string {
+// withVerb puts a verb before an answer that has none.
+func withVerb(verb, answer string) string {
 	if value, ok := strings.CutPrefix(answer, thrown); ok {
 		return "panics with " + value
 	}

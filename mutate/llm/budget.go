@@ -26,7 +26,8 @@ type Spent struct {
 
 // Add returns the sum of two. A sum that does not fit stays at the largest value.
 func (s Spent) Add(t Spent) Spent {
-	return Spent{added(s.Money, t.Money), added(s.Tokens, t.Tokens), added(s.Calls, t.Calls), added(s.Time, t.Time)}
+	return Spent{saturatingSum(s.Money, t.Money), saturatingSum(s.Tokens, t.Tokens),
+		saturatingSum(s.Calls, t.Calls), saturatingSum(s.Time, t.Time)}
 }
 
 func (s Spent) sub(t Spent) Spent {

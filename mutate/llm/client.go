@@ -132,7 +132,7 @@ func (c *Client) try(ctx context.Context, one call) (Reply, error) {
 		}
 		if !e.again {
 			if wait, ok := c.wait(ctx, e, t.Attempts); !ok || !sleep(ctx, wait) {
-				return Reply{}, c.stamp(ended(ctx, e), t)
+				return Reply{}, c.stamp(endError(ctx, e), t)
 			}
 		}
 		if err := one.request.retry(t); err != nil {
@@ -141,8 +141,8 @@ func (c *Client) try(ctx context.Context, one call) (Reply, error) {
 	}
 }
 
-// ended returns the error of a call that ends between two attempts.
-func ended(ctx context.Context, e *Error) error {
+// endError returns the error of a call that ends between two attempts.
+func endError(ctx context.Context, e *Error) error {
 	if outer := callerCause(ctx); outer != nil {
 		return &Halted{Cause: outer}
 	}
@@ -168,7 +168,7 @@ func (c *Client) attempt(ctx context.Context, one call, attempts *int) (Reply, *
 	if c.InFlight != nil {
 		release, err := c.InFlight.Take(ctx)
 		if err != nil {
-			return Reply{}, nil, c.waited(ctx, one, "a free slot")
+			return Reply{}, nil, c.waitError(ctx, one, "a free slot")
 		}
 		defer release()
 	}
@@ -181,7 +181,7 @@ func (c *Client) attempt(ctx context.Context, one call, attempts *int) (Reply, *
 	// Ask, and watch the answer.
 	actx, w := watch(ctx, c.stall(), one.maxText)
 	defer w.end()
-	var h heard
+	var h partialReply
 	err = speak(actx, one, &h)
 	var refused *chat.StatusError
 	if errors.As(err, &refused) {
@@ -218,7 +218,7 @@ func (c *Client) attempt(ctx context.Context, one call, attempts *int) (Reply, *
 }
 
 // reply makes a reply from what the client heard.
-func (h *heard) reply(one call, bound Usage) Reply {
+func (h *partialReply) reply(one call, bound Usage) Reply {
 	r := Reply{Model: one.model.Name, Text: h.text.String(), Stop: h.stop, Usage: h.usage}
 	if !h.told || h.usage.Out == 0 && r.Text != "" {
 		// The server did not count, or its count is impossible: each token takes at least one byte.
@@ -282,13 +282,13 @@ func (c *Client) reserve(ctx context.Context, one call, bound Usage) (settle fun
 			e.Model = one.model.Name
 			return nil, e
 		}
-		return nil, c.waited(ctx, one, "calls under way to free the budget")
+		return nil, c.waitError(ctx, one, "calls under way to free the budget")
 	}
 	return func(u Usage) { r.Settle(spent(u)) }, nil
 }
 
-// waited returns the error of a call whose time ran out before it was sent.
-func (c *Client) waited(ctx context.Context, one call, what string) error {
+// waitError returns the error of a call whose time ran out before it was sent.
+func (c *Client) waitError(ctx context.Context, one call, what string) error {
 	if outer := callerCause(ctx); outer != nil {
 		return &Halted{Cause: outer}
 	}

@@ -72,9 +72,9 @@ func codeError(err error) error {
 	}
 	var list scanner.ErrorList
 	if errors.As(err, &list) && len(list) > 0 {
-		return wrong("the code does not parse: line %d: %s", list[0].Pos.Line, list[0].Msg)
+		return badReply("the code does not parse: line %d: %s", list[0].Pos.Line, list[0].Msg)
 	}
-	return wrong("the code does not parse: %v", err)
+	return badReply("the code does not parse: %v", err)
 }
 
 // pieces cuts a file between its declarations. Each comment goes with the declaration after it,

@@ -31,7 +31,8 @@ func markedEdits(text string, blocks []fence) (edits []Edit, imports []string, e
 		switch {
 		case state == outside && isMarker(word, '<', "search", "original", "old", "head", "before"):
 			if len(edits) == maxEdits {
-				return nil, nil, wrong("the reply holds more than %d blocks: send whole declarations instead", maxEdits)
+				return nil, nil, badReply("the reply holds more than %d blocks: send whole declarations instead",
+					maxEdits)
 			}
 			state, indent = searching, line[:strings.IndexByte(line, '<')]
 			search.Reset()
@@ -42,7 +43,7 @@ func markedEdits(text string, blocks []fence) (edits []Edit, imports []string, e
 			edits = append(edits, Edit{Search: unfenced(search.String()), Replace: unfenced(replace.String())})
 			state = outside
 		case state != outside && isMarker(word, '<', "search", "original", "old", "before"):
-			return nil, nil, wrong("SEARCH block %d is not finished before the next one begins", len(edits)+1)
+			return nil, nil, badReply("SEARCH block %d is not finished before the next one begins", len(edits)+1)
 		case state == searching:
 			search.WriteString(line)
 		case state == replacing:
@@ -52,16 +53,16 @@ func markedEdits(text string, blocks []fence) (edits []Edit, imports []string, e
 	// A reply that ends inside a block was cut short.
 	switch state {
 	case searching:
-		return nil, nil, wrong("SEARCH block %d has no ======= line", len(edits)+1)
+		return nil, nil, badReply("SEARCH block %d has no ======= line", len(edits)+1)
 	case replacing:
-		return nil, nil, wrong("SEARCH block %d has no >>>>>>> REPLACE line: the reply was cut short", len(edits)+1)
+		return nil, nil, badReply("SEARCH block %d has no >>>>>>> REPLACE line: the reply was cut short", len(edits)+1)
 	}
 	if edits == nil {
 		return nil, nil, nil
 	}
 	for i, e := range edits {
 		if strings.TrimSpace(e.Search) == "" {
-			return nil, nil, wrong("SEARCH block %d is empty: repeat the lines that the new text stands beside", i+1)
+			return nil, nil, badReply("SEARCH block %d is empty: repeat the lines that the new text stands beside", i+1)
 		}
 	}
 	return edits, fencedImports(blocks), nil
@@ -133,16 +134,16 @@ func diffEdits(text string, blocks []fence) ([]Edit, error) {
 	for _, s := range sources {
 		edits := hunks(s)
 		if out = append(out, edits...); len(out) > maxEdits {
-			return nil, wrong("the reply's diff has more than %d hunks: send whole declarations instead", maxEdits)
+			return nil, badReply("the reply's diff has more than %d hunks: send whole declarations instead", maxEdits)
 		}
 	}
 	if sources != nil && out == nil {
-		return nil, wrong("the reply's diff changes nothing")
+		return nil, badReply("the reply's diff changes nothing")
 	}
 	for i, e := range out {
 		if strings.TrimSpace(e.Search) == "" {
 			return nil,
-				wrong("hunk %d of the diff has no old lines: repeat the lines that the new text stands beside", i+1)
+				badReply("hunk %d of the diff has no old lines: repeat the lines that the new text stands beside", i+1)
 		}
 	}
 	return out, nil

@@ -94,7 +94,7 @@ func learned(r *beagle.Result, e *Briefing) string {
 		b.WriteString("- " + stepLearned(s, e.redactor()) + "\n")
 	}
 	b.WriteString("\nThe compiler, before and after: " + staticChange(r.BaselineStatic, r.Best.Static) + ".\n")
-	if idle := boughtNothing(r); idle != "" {
+	if idle := uselessSteps(r); idle != "" {
 		b.WriteString("\nWrong or without effect here: " + idle + ".\n")
 	}
 	diff := codeBlockWithin("diff", SourceDiff(r), maxDiff)
@@ -139,9 +139,9 @@ func staticChange(before, after beagle.StaticFacts) string {
 	return strings.Join(out, ", ")
 }
 
-// boughtNothing returns the last steps of rejected or useless attempts, the most frequent first. It
+// uselessSteps returns the last steps of rejected or useless attempts, the most frequent first. It
 // leaves out steps that the winner has.
-func boughtNothing(r *beagle.Result) string {
+func uselessSteps(r *beagle.Result) string {
 	const most = 8
 	won := map[string]bool{}
 	for _, s := range r.Lineage {

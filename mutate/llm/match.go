@@ -33,7 +33,7 @@ func applyEdits(parent string, edits []Edit) (string, error) {
 	last := 0
 	for i, s := range spans {
 		if i > 0 && s.start < last {
-			return "", wrong("SEARCH blocks %d and %d overlap: make one block of them", spans[i-1].edit+1, s.edit+1)
+			return "", badReply("SEARCH blocks %d and %d overlap: make one block of them", spans[i-1].edit+1, s.edit+1)
 		}
 		b.WriteString(parent[last:s.start] + s.text)
 		last = s.end
@@ -93,7 +93,7 @@ func (m *matcher) find(e Edit, i int) (span, error) {
 		search = search[:len(search)-1]
 	}
 	if len(search) == 0 {
-		return span{}, wrong("SEARCH block %d is empty: repeat the lines that the new text stands beside", i+1)
+		return span{}, badReply("SEARCH block %d is empty: repeat the lines that the new text stands beside", i+1)
 	}
 	for _, plain := range []bool{false, true} {
 		if plain {
@@ -146,7 +146,7 @@ func ambiguous(i int, at []int) error {
 	for _, l := range at {
 		lines = append(lines, fmt.Sprint(l+1))
 	}
-	return wrong("SEARCH block %d occurs %d times (lines %s), and which of them is meant is not clear: add lines "+
+	return badReply("SEARCH block %d occurs %d times (lines %s), and which of them is meant is not clear: add lines "+
 		"around it until it matches one place", i+1, len(at), strings.Join(lines, ", "))
 }
 
@@ -167,7 +167,7 @@ func (m *matcher) inLine(e Edit, i int, search []string) (span, error) {
 		at := strings.Index(m.text, text)
 		return span{at, at + len(text), strings.Trim(plainLines(e.Replace), "\n"), i}, nil
 	case n > 1:
-		return span{}, wrong("SEARCH block %d matches %d places: repeat whole lines, with lines around them", i+1, n)
+		return span{}, badReply("SEARCH block %d matches %d places: repeat whole lines, with lines around them", i+1, n)
 	}
 	first := trimRight(search[0])
 	return span{}, &ReplyError{

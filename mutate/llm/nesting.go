@@ -20,10 +20,10 @@ const (
 // time linear in the code, whatever the code is.
 func parseGo(src string) (*ast.File, *token.File, error) {
 	if len(src) > MaxCode {
-		return nil, nil, wrong("the code has %d bytes; the most is %d", len(src), MaxCode)
+		return nil, nil, badReply("the code has %d bytes; the most is %d", len(src), MaxCode)
 	}
 	if line := tooNested(src); line > 0 {
-		return nil, nil, wrong("line %d of the code is nested too deeply", line)
+		return nil, nil, badReply("line %d of the code is nested too deeply", line)
 	}
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, "", src, parser.ParseComments|parser.SkipObjectResolution)
@@ -32,7 +32,7 @@ func parseGo(src string) (*ast.File, *token.File, error) {
 	}
 	tok := fset.File(f.FileStart)
 	if n := tooDeep(f); n != nil {
-		return nil, nil, wrong("line %d of the code is nested too deeply", tok.Line(n.Pos()))
+		return nil, nil, badReply("line %d of the code is nested too deeply", tok.Line(n.Pos()))
 	}
 	return f, tok, nil
 }

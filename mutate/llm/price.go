@@ -81,14 +81,14 @@ func (p Price) Cost(u Usage) Micros {
 func Costs(amounts ...Micros) Micros {
 	sum := Micros(0)
 	for _, m := range amounts {
-		sum = added(sum, m)
+		sum = saturatingSum(sum, m)
 	}
 	return sum
 }
 
-// added returns the sum of two, or the end of the range if the sum lies beyond it. A budget that
-// overflowed would start again.
-func added[T ~int64](a, b T) T {
+// saturatingSum returns the sum of two, or the end of the range if the sum lies beyond it. A budget
+// that overflowed would start again.
+func saturatingSum[T ~int64](a, b T) T {
 	sum := a + b
 	switch {
 	case a > 0 && b > 0 && sum < a:

@@ -80,7 +80,7 @@ func (r *Replayer) Ask(_ context.Context, q Request) (Reply, error) {
 	rec, err := readRecording(filepath.Join(r.Dir, q.ID()+".json"))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return Reply{}, r.missing(q)
+		return Reply{}, r.missingError(q)
 	case err != nil:
 		return Reply{}, err
 	case rec.Reply != nil:
@@ -108,8 +108,8 @@ func readRecording(path string) (recording, error) {
 	return rec, nil
 }
 
-// missing returns the error for a request without a recording.
-func (r *Replayer) missing(q Request) error {
+// missingError returns the error for a request without a recording.
+func (r *Replayer) missingError(q Request) error {
 	r.once.Do(func() { r.index = r.read() })
 	e := &Error{Kind: NotRecorded, Model: q.Model,
 		Message: fmt.Sprintf("nothing is recorded for request %s in %s", q.ID(), r.Dir),

@@ -44,7 +44,7 @@ func (e *ReplyError) Error() string {
 	return e.What + "\nThe nearest text there is:\n" + e.Show
 }
 
-func wrong(format string, args ...any) *ReplyError {
+func badReply(format string, args ...any) *ReplyError {
 	return &ReplyError{What: fmt.Sprintf(format, args...)}
 }
 
@@ -55,15 +55,15 @@ func wrong(format string, args ...any) *ReplyError {
 // holds.
 func Read(text string) (Change, error) {
 	if len(text) > MaxReply {
-		return Change{}, wrong("the reply has %d bytes; the most is %d", len(text), MaxReply)
+		return Change{}, badReply("the reply has %d bytes; the most is %d", len(text), MaxReply)
 	}
 	if !utf8.ValidString(text) {
-		return Change{}, wrong("the reply is not UTF-8 text")
+		return Change{}, badReply("the reply is not UTF-8 text")
 	}
 	text = plainLines(text)
 	blocks, prose := fences(text)
 	if len(blocks) > maxFences {
-		return Change{}, wrong("the reply holds more than %d code blocks", maxFences)
+		return Change{}, badReply("the reply holds more than %d code blocks", maxFences)
 	}
 	c := Change{Note: note(prose)}
 	edits, imports, err := markedEdits(text, blocks)
@@ -98,7 +98,7 @@ func (c *Change) readDecls(text string, blocks []fence) error {
 		}
 	}
 	if len(codes) == 0 {
-		return wrong("the reply holds no code: send search/replace blocks, or the declarations in a Go code fence")
+		return badReply("the reply holds no code: send search/replace blocks, or the declarations in a Go code fence")
 	}
 	// Parse it. One fence without errors is enough.
 	var all []piece
@@ -119,7 +119,7 @@ func (c *Change) readDecls(text string, blocks []fence) error {
 		all = withoutPrograms(all)
 	}
 	if len(all) == 0 {
-		return wrong("the reply's code declares nothing")
+		return badReply("the reply's code declares nothing")
 	}
 	var b strings.Builder
 	for _, p := range all {

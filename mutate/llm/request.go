@@ -82,7 +82,7 @@ type Usage struct {
 // Add returns the sum of two usages. The sum has no price, since a price may depend on the length
 // of each prompt.
 func (u Usage) Add(v Usage) Usage {
-	in, out := added(int64(u.In), int64(v.In)), added(int64(u.Out), int64(v.Out))
+	in, out := saturatingSum(int64(u.In), int64(v.In)), saturatingSum(int64(u.Out), int64(v.Out))
 	return Usage{In: int(in), Out: int(out), Estimated: u.Estimated || v.Estimated}
 }
 

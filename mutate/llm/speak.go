@@ -42,8 +42,8 @@ func (c call) idempotencyKey() string {
 	return "beagle-" + beagle.HashOf("idempotency key", c.request.Once, fmt.Sprint(c.quirks), c.closed)
 }
 
-// heard holds what an attempt brought before it ended, well or not.
-type heard struct {
+// partialReply holds what an attempt brought before it ended, well or not.
+type partialReply struct {
 	text  strings.Builder
 	stop  string // "" until the server says why it ended
 	usage Usage
@@ -59,12 +59,12 @@ const maxCount = 100_000_000
 
 // count takes a server's counts of the tokens, unless they cannot be true. Counts at the start of a
 // reply cover the prompt alone, in three parts.
-func (h *heard) count(u *chat.Usage) {
+func (h *partialReply) count(u *chat.Usage) {
 	for _, n := range []int64{u.In, u.CacheWrite, u.CacheRead, u.Out} {
 		h.lied = h.lied || n < 0 || n > maxCount
 	}
 	if u.Start {
-		h.prompt = added(u.In, added(u.CacheWrite, u.CacheRead))
+		h.prompt = saturatingSum(u.In, saturatingSum(u.CacheWrite, u.CacheRead))
 		return
 	}
 	in := max(h.prompt, u.In)
@@ -75,7 +75,7 @@ func (h *heard) count(u *chat.Usage) {
 }
 
 // add takes a piece of text. It returns false if the text has reached its limit.
-func (h *heard) add(piece string, most int) bool {
+func (h *partialReply) add(piece string, most int) bool {
 	if room := most - h.text.Len(); len(piece) > room {
 		h.text.WriteString(strings.ToValidUTF8(piece[:room], ""))
 		h.stop = StopOversize
@@ -86,7 +86,7 @@ func (h *heard) add(piece string, most int) bool {
 }
 
 // speak asks once, by the protocol of the model's server.
-func speak(ctx context.Context, c call, h *heard) error {
+func speak(ctx context.Context, c call, h *partialReply) error {
 	ask := chat.Completions
 	if c.model.Provider == Anthropic {
 		ask = chat.Messages

@@ -14,7 +14,7 @@ import (
 //
 // No controller can start a rollout meanwhile.
 func Fix(function string, arm Arm, over func(why string)) (stop func(), err error) {
-	return here.fix(function, arm, over)
+	return thisProcess.fix(function, arm, over)
 }
 
 // fix runs an arm in the whole process until stop, without a controller. A guard that trips calls

@@ -23,7 +23,7 @@ type process struct {
 	last     *run // whose last block its controller may still fetch
 }
 
-var here = &process{tripped: map[*Switch]string{}, ended: map[*Switch]string{}}
+var thisProcess = &process{tripped: map[*Switch]string{}, ended: map[*Switch]string{}}
 
 // An Option describes the versions behind a switch.
 type Option func(*Switch)
@@ -41,7 +41,7 @@ func HasContext(s *Switch) { s.contexts = true }
 // Register makes a switch known. build identifies the versions: a controller that means other ones
 // is refused.
 func Register(s *Switch, function, build string, options ...Option) {
-	here.register(s, function, build, options...)
+	thisProcess.register(s, function, build, options...)
 }
 
 // register adds a function with versions. The first one adds the verbs of rollouts to the probe.

@@ -45,9 +45,9 @@ func number(v metrics.Value) float64 {
 	return 0
 }
 
-// between enters what happened between two readings into a slice. Where the program does not tell
-// of requests, each call of the function counts as one.
-func between(out *wire.RolloutSlice, a, b reading, told bool) {
+// sliceDifference enters what happened between two readings into a slice. Where the program does
+// not tell of requests, each call of the function counts as one.
+func sliceDifference(out *wire.RolloutSlice, a, b reading, told bool) {
 	c := &out.Counts
 	c.CPUNanos += b.cpu - a.cpu
 	c.GCNanos += max(0, b.gc-a.gc)

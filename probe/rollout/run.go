@@ -144,7 +144,7 @@ func (r *run) slice(o wire.RolloutOrders, arm Arm, out *wire.RolloutSlice, in *r
 	if !r.wait(time.Duration(o.Slice * ms)) {
 		return false
 	}
-	between(out, before, in.read(r.function, arm, &requests.tallies), r.told)
+	sliceDifference(out, before, in.read(r.function, arm, &requests.tallies), r.told)
 	if out.Start.IsZero() {
 		out.Start = start
 	}

@@ -216,11 +216,11 @@ func idle(s *Switch) (d time.Duration) {
 	}()
 	switch c.Arm {
 	case Candidate:
-		nothing(1)
+		noVersion(1)
 	case Placebo:
-		nothing(2)
+		noVersion(2)
 	default:
-		nothing(0)
+		noVersion(0)
 	}
 	d = time.Since(epoch) - c.began
 	c.done = true
@@ -228,7 +228,7 @@ func idle(s *Switch) (d time.Duration) {
 }
 
 //go:noinline
-func nothing(int) {}
+func noVersion(int) {}
 
 // sum adds up all calls of an arm.
 func (s *Switch) sum(arm Arm) (t tally) {

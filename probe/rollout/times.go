@@ -30,8 +30,8 @@ func bucketOf(nanos uint64) int {
 	return min(buckets-1, 2*(length-1)+int(nanos>>(length-2)&1))
 }
 
-// belowOf returns the least time that is above those of a bucket.
-func belowOf(bucket int) float64 {
+// bucketBound returns the least time that is above those of a bucket.
+func bucketBound(bucket int) float64 {
 	next := uint64(bucket + 1)
 	if next < 2 {
 		return float64(next)
@@ -68,7 +68,7 @@ func enterTimes(c *wire.RolloutCounts, before, after *times) {
 		nanos := float64(after[b].nanos - before[b].nanos)
 		c.Calls += calls
 		c.FunctionNanos += nanos
-		size := sizeIn(c, belowOf(b))
+		size := sizeIn(c, bucketBound(b))
 		size.Calls += calls
 		size.Nanos += nanos
 	}

@@ -13,12 +13,12 @@ func TestBuckets(t *testing.T) {
 	for range 100_000 {
 		n := rand.Uint64() >> (rand.IntN(40) + 24)
 		b := bucketOf(n)
-		if b < buckets-1 && float64(n) >= belowOf(b) || b > 0 && float64(n) < belowOf(b-1) {
-			t.Fatalf("%d is in bucket %d, below %g", n, b, belowOf(b))
+		if b < buckets-1 && float64(n) >= bucketBound(b) || b > 0 && float64(n) < bucketBound(b-1) {
+			t.Fatalf("%d is in bucket %d, below %g", n, b, bucketBound(b))
 		}
 	}
 	for n, want := range map[uint64]float64{0: 1, 1: 2, 2: 3, 3: 4, 4: 6, 6: 8, 100: 128, 1000: 1024} {
-		if got := belowOf(bucketOf(n)); got != want {
+		if got := bucketBound(bucketOf(n)); got != want {
 			t.Errorf("%d is below %g, want %g", n, got, want)
 		}
 	}

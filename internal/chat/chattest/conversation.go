@@ -33,22 +33,22 @@ type Conversation struct {
 	Header  map[string]string `json:"header,omitempty"` // that the caller adds
 	Request chat.Request      `json:"request"`
 	Script  llmtest.Reply     `json:"script"`
-	Instead *Instead          `json:"instead,omitempty"` // nil when both are to understand the same
+	Instead *Override         `json:"instead,omitempty"` // nil when both are to understand the same
 
-	Sent   Sent   `json:"sent"`
-	Answer Answer `json:"answer"`
-	Heard  Heard  `json:"heard"`
+	Sent   SentRequest   `json:"sent"`
+	Answer Answer        `json:"answer"`
+	Heard  YieldedEvents `json:"heard"`
 }
 
-// Instead holds the events that package chat is to yield where it differs from the provider's
+// Override holds the events that package chat is to yield where it differs from the provider's
 // library on purpose.
-type Instead struct {
-	Why   string `json:"why"`
-	Heard Heard  `json:"heard"`
+type Override struct {
+	Why   string        `json:"why"`
+	Heard YieldedEvents `json:"heard"`
 }
 
-// Sent is a request on the wire.
-type Sent struct {
+// SentRequest is a request on the wire.
+type SentRequest struct {
 	Method string            `json:"method"`
 	Path   string            `json:"path"`
 	Header map[string]string `json:"header"`
@@ -63,8 +63,8 @@ type Answer struct {
 	Cut    bool              `json:"cut,omitempty"` // the connection broke after the body
 }
 
-// Heard holds the events that the client yielded.
-type Heard struct {
+// YieldedEvents holds the events that the client yielded.
+type YieldedEvents struct {
 	Text   string       `json:"text,omitempty"`
 	Events []chat.Event `json:"events,omitempty"` // those that tell more than text
 	Error  string       `json:"error,omitempty"`
@@ -129,7 +129,7 @@ func (c *Conversation) Record(ctx context.Context, client Client) error {
 
 // Play has a client talk to a server that replays a recording, and returns its request and its
 // events.
-func (c *Conversation) Play(ctx context.Context, client Client) (Sent, Heard) {
+func (c *Conversation) Play(ctx context.Context, client Client) (SentRequest, YieldedEvents) {
 	w := &tap{}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		for name, value := range c.Answer.Header {
@@ -149,12 +149,12 @@ func (c *Conversation) Play(ctx context.Context, client Client) (Sent, Heard) {
 }
 
 // listen makes the attempt and notes the client's events.
-func (c *Conversation) listen(ctx context.Context, client Client, address string, h *http.Client) Heard {
+func (c *Conversation) listen(ctx context.Context, client Client, address string, h *http.Client) YieldedEvents {
 	server := chat.Server{URL: address + c.Path, Key: chat.Secret(c.Key), Header: http.Header{}, HTTP: h}
 	for name, value := range c.Header {
 		server.Header.Set(name, value)
 	}
-	var heard Heard
+	var heard YieldedEvents
 	for e, err := range client(ctx, server, c.Request) {
 		if err != nil {
 			heard.Error = describe(err)

@@ -10,7 +10,7 @@ import (
 // A tap is a transport that keeps what goes through it.
 type tap struct {
 	prefix string // of paths, taken off on the way to the server: what a gateway does
-	sent   Sent
+	sent   SentRequest
 	answer Answer
 }
 
@@ -20,7 +20,7 @@ func (t *tap) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.sent = Sent{Method: req.Method, Path: req.URL.RequestURI(), Header: headers(req.Header)}
+	t.sent = SentRequest{Method: req.Method, Path: req.URL.RequestURI(), Header: headers(req.Header)}
 	t.sent.Body = bytes.TrimSpace(body)
 	req = req.Clone(req.Context())
 	req.Body = io.NopCloser(bytes.NewReader(body))

@@ -40,7 +40,7 @@ func isForeign(path string) bool {
 // source that the analysis cannot follow.
 func Table(reviewed *effects.Table) ([]string, error) {
 	conf := &packages.Config{Mode: packages.LoadAllSyntax, Env: nil}
-	pkgs, err := packages.Load(conf, slices.Concat(effects.Packages, effects.Beside)...)
+	pkgs, err := packages.Load(conf, slices.Concat(effects.Packages, effects.PureFunctions)...)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func Table(reviewed *effects.Table) ([]string, error) {
 	p.Analyse(fns)
 	out := []string{"version " + runtime.Version()}
 	for _, name := range order {
-		s := p.Of(names[name])
+		s := p.SummaryOf(names[name])
 		if s == nil {
 			continue
 		}

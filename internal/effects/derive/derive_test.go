@@ -80,7 +80,7 @@ func TestKnown(t *testing.T) {
 		"runtime.Stack":                     "w:p0",
 		"runtime.Callers":                   "w:p1",
 	} {
-		s := table.Of(name)
+		s := table.SummaryOf(name)
 		if s == nil {
 			t.Errorf("%s is not in the table", name)
 		} else if words := strings.Fields(s.String()); want != "" && !slices.Contains(words, want) ||

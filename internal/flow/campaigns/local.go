@@ -31,21 +31,21 @@ func (l *Local) Carry(ctx context.Context) error {
 func (l *Local) Stand() (Stand, error) { return l.Work.Stand(l.State) }
 
 // Enter stores the outcome of a target; see [Engine].
-func (l *Local) Enter(t Taken) (Stand, error) { return l.Work.Enter(l.State, t) }
+func (l *Local) Enter(t TargetOutcome) (Stand, error) { return l.Work.Enter(l.State, t) }
 
 // Rest reports false: this engine ends with its campaign.
 func (l *Local) Rest() bool { return false }
 
 // Take brings a target to its end; see [Engine]. A failure is the target's, unless a person
 // stopped the campaign.
-func (l *Local) Take(target string) (Taken, error) {
+func (l *Local) Take(target string) (TargetOutcome, error) {
 	l.n++
 	l.say("target", fmt.Sprintf("%d of %d: %s (%s)", l.n, l.n+l.State.Left()-1, target, l.State.Target(target).Why))
 	before := l.Used()
 	t, err := Take(l, target)
 	t.Spent.ProcessorSeconds = l.Used() - before
 	if l.ctx.Err() != nil {
-		return t, errors.Join(l.ctx.Err(), l.stopped(t), l.Save(l.State))
+		return t, errors.Join(l.ctx.Err(), l.keepStopped(t), l.Save(l.State))
 	}
 	if err != nil {
 		t.Target.State, t.Target.Reason = beagle.CampaignFailed, err.Error()
@@ -53,8 +53,8 @@ func (l *Local) Take(target string) (Taken, error) {
 	return t, nil
 }
 
-// stopped keeps where a target stands whose search was stopped.
-func (l *Local) stopped(t Taken) error {
+// keepStopped keeps where a target stands whose search was stopped.
+func (l *Local) keepStopped(t TargetOutcome) error {
 	s := l.State
 	if at := s.Target(t.Target.Target); at != nil {
 		spent := at.Spent
@@ -71,13 +71,15 @@ func (l *Local) stopped(t Taken) error {
 }
 
 // Look carries out the first part; see [Parts].
-func (l *Local) Look(target string) (Taken, error) { return l.Work.Look(l.ctx, l.State, target) }
+func (l *Local) Look(target string) (TargetOutcome, error) {
+	return l.Work.Look(l.ctx, l.State, target)
+}
 
 // Judge carries out the last part; see [Parts].
-func (l *Local) Judge(t Taken) (Taken, error) { return l.Work.Judge(l.ctx, l.State, t) }
+func (l *Local) Judge(t TargetOutcome) (TargetOutcome, error) { return l.Work.Judge(l.ctx, l.State, t) }
 
 // Search runs or resumes the search of a target; see [Parts]. Its name is kept before it begins.
-func (l *Local) Search(t Taken) (Taken, error) {
+func (l *Local) Search(t TargetOutcome) (TargetOutcome, error) {
 	at := &t.Target
 	spec := l.Spec(l.State, at)
 	// Store the name of the run first, so that a killed campaign finds it.
@@ -119,9 +121,9 @@ func (l *Local) Search(t Taken) (Taken, error) {
 		return t, l.ctx.Err()
 	}
 	if err != nil {
-		return t, refused(at, err)
+		return t, refuseTarget(at, err)
 	}
-	t.Found(r)
+	t.NoteEnd(r)
 	return t, nil
 }
 

@@ -11,8 +11,8 @@ type Stand struct {
 	Next  string `json:"next"`  // the target that is next; empty when there is none
 }
 
-// A Taken is the outcome of a target.
-type Taken struct {
+// A TargetOutcome is the outcome of a target.
+type TargetOutcome struct {
 	Target   beagle.CampaignTarget  `json:"target"`
 	Attempt  beagle.CampaignAttempt `json:"attempt"` // its line in the memory of later campaigns
 	Module   string                 `json:"module,omitempty"`
@@ -21,16 +21,16 @@ type Taken struct {
 }
 
 // Over reports whether the target needs no further part.
-func (t *Taken) Over() bool { return t.Target.State != beagle.CampaignRunning }
+func (t *TargetOutcome) Over() bool { return t.Target.State != beagle.CampaignRunning }
 
 // An Engine takes targets up, and stores their outcomes.
 type Engine interface {
 	// Stand returns the next step.
 	Stand() (Stand, error)
 	// Take brings a target to its end. An error ends the campaign, which can be resumed.
-	Take(target string) (Taken, error)
+	Take(target string) (TargetOutcome, error)
 	// Enter takes the outcome into the campaign, which is stored before Enter returns.
-	Enter(Taken) (Stand, error)
+	Enter(TargetOutcome) (Stand, error)
 	// Rest reports whether another engine shall go on from here.
 	Rest() bool
 }
@@ -40,7 +40,7 @@ type Engine interface {
 func Run(e Engine) error {
 	at, err := e.Stand()
 	for err == nil && at.Next != "" && !e.Rest() {
-		var t Taken
+		var t TargetOutcome
 		if t, err = e.Take(at.Next); err == nil {
 			at, err = e.Enter(t)
 		}
@@ -51,17 +51,17 @@ func Run(e Engine) error {
 // Parts are the steps of work on one target.
 type Parts interface {
 	// Look finds its text and its inputs, and whether it is worth a search: then it is running.
-	Look(target string) (Taken, error)
+	Look(target string) (TargetOutcome, error)
 	// Search runs its search, or goes on with it.
-	Search(Taken) (Taken, error)
+	Search(TargetOutcome) (TargetOutcome, error)
 	// Judge tests a winner, and compares its inputs with production.
-	Judge(Taken) (Taken, error)
+	Judge(TargetOutcome) (TargetOutcome, error)
 }
 
 // Take does all parts of a target, as far as they are needed.
-func Take(p Parts, target string) (Taken, error) {
+func Take(p Parts, target string) (TargetOutcome, error) {
 	t, err := p.Look(target)
-	for _, part := range []func(Taken) (Taken, error){p.Search, p.Judge} {
+	for _, part := range []func(TargetOutcome) (TargetOutcome, error){p.Search, p.Judge} {
 		if err != nil || t.Over() {
 			break
 		}

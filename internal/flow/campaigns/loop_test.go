@@ -20,7 +20,7 @@ type scripted struct {
 
 var errPlanted = errors.New("planted")
 
-func (s *scripted) part(name string, t Taken) (Taken, error) {
+func (s *scripted) part(name string, t TargetOutcome) (TargetOutcome, error) {
 	s.did = append(s.did, name)
 	state := s.states[0]
 	s.states = s.states[1:]
@@ -30,11 +30,11 @@ func (s *scripted) part(name string, t Taken) (Taken, error) {
 	t.Target.State = state
 	return t, nil
 }
-func (s *scripted) Look(name string) (Taken, error) {
-	return s.part("look", Taken{Target: beagle.CampaignTarget{Target: name}})
+func (s *scripted) Look(name string) (TargetOutcome, error) {
+	return s.part("look", TargetOutcome{Target: beagle.CampaignTarget{Target: name}})
 }
-func (s *scripted) Search(t Taken) (Taken, error) { return s.part("search", t) }
-func (s *scripted) Judge(t Taken) (Taken, error)  { return s.part("judge", t) }
+func (s *scripted) Search(t TargetOutcome) (TargetOutcome, error) { return s.part("search", t) }
+func (s *scripted) Judge(t TargetOutcome) (TargetOutcome, error)  { return s.part("judge", t) }
 
 // TestTake: a part is done only while the target is running.
 func TestTake(t *testing.T) {
@@ -68,7 +68,7 @@ func TestEnterKeeps(t *testing.T) {
 		remembered    int
 	}{{"m.a", beagle.CampaignNothing, false, 0}, {"m.b", beagle.CampaignRefused, false, 0},
 		{"m.c", beagle.CampaignNothing, true, 1}} {
-		at, err := w.Enter(state, Taken{Target: beagle.CampaignTarget{Target: row.target, State: row.state},
+		at, err := w.Enter(state, TargetOutcome{Target: beagle.CampaignTarget{Target: row.target, State: row.state},
 			Attempt: beagle.CampaignAttempt{Target: row.target, By: "x"}, Searched: row.searched})
 		kept, lerr := w.Load()
 		memory, rerr := store.ReadLines[beagle.CampaignAttempt](filepath.Join(s.Dir(), "campaigns.jsonl"))

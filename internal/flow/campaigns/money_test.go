@@ -50,7 +50,8 @@ func TestEnterBills(t *testing.T) {
 		w, s := billed(t)
 		pays(t, w, "m.a", 400_000)
 		for _, want := range []float64{0.4, 0.4, 0.7} {
-			if _, err := w.Enter(s, Taken{Target: beagle.CampaignTarget{Target: "m.a", State: end}}); err != nil {
+			if _, err := w.Enter(s, TargetOutcome{Target: beagle.CampaignTarget{Target: "m.a",
+				State: end}}); err != nil {
 				t.Fatal(err)
 			}
 			if got := s.Campaign.Spent.Dollars; math.Abs(got-want) > 1e-9 || s.Target("m.a").Spent.Dollars != got {

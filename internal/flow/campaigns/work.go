@@ -69,8 +69,8 @@ func (b Base) Lock() (*store.Lock, error) {
 // Place notes the server whose workflow carries the campaign out.
 func (b Base) Place(at fleet.Server) error { return b.Store.WriteJSON(b.File(fleet.PlaceFile), at) }
 
-// Placed returns the server whose workflow carries the campaign out, and whether one does.
-func (b Base) Placed() (fleet.Server, bool, error) { return fleet.PlacedIn(b.File("")) }
+// Server returns the server whose workflow carries the campaign out, and whether one does.
+func (b Base) Server() (fleet.Server, bool, error) { return fleet.ServerIn(b.File("")) }
 
 // Run names the search of a target, so that a campaign that is killed finds it again.
 func (b Base) Run(target string) string { return b.ID + "-" + beagle.HashOf("target", target)[:8] }
@@ -87,16 +87,16 @@ type Work struct {
 func (w *Work) say(stage, text string) { w.Watch.Stage(stage, text) }
 
 // Look loads a target, finds its inputs, and says whether a search is worth its price.
-func (w *Work) Look(ctx context.Context, s *campaign.State, target string) (Taken, error) {
+func (w *Work) Look(ctx context.Context, s *campaign.State, target string) (TargetOutcome, error) {
 	at := s.Target(target)
 	if at == nil {
-		return Taken{}, fmt.Errorf("campaign %s has no target %s", w.ID, target)
+		return TargetOutcome{}, fmt.Errorf("campaign %s has no target %s", w.ID, target)
 	}
-	out := Taken{Target: *at, Attempt: beagle.CampaignAttempt{Campaign: w.ID, Target: target}}
+	out := TargetOutcome{Target: *at, Attempt: beagle.CampaignAttempt{Campaign: w.ID, Target: target}}
 	t := &out.Target
 	u, err := w.load(ctx, s, t)
 	if err != nil {
-		return out, refused(t, err)
+		return out, refuseTarget(t, err)
 	}
 	out.Module = u.Target.Module
 	if t.Run == "" {
@@ -110,9 +110,9 @@ func (w *Work) Look(ctx context.Context, s *campaign.State, target string) (Take
 		w.FindInputs(ctx, t)
 	}
 	if out.Attempt, err = w.attempt(s, t, u); err != nil {
-		return out, refused(t, err)
+		return out, refuseTarget(t, err)
 	}
-	if known := s.Known(out.Attempt); known != nil && !w.Order.Again && t.Run == "" {
+	if known := s.FindRepeated(out.Attempt); known != nil && !w.Order.Again && t.Run == "" {
 		t.State, t.Run = beagle.CampaignKnown, known.Run
 		t.Reason = fmt.Sprintf("campaign %s tried it on %s: %s; --again tries it again", known.Campaign, known.At,
 			cmp.Or(known.Reason, known.State))
@@ -131,8 +131,8 @@ func (w *Work) load(ctx context.Context, s *campaign.State, t *beagle.CampaignTa
 	return source.Load(ctx, spec.Load())
 }
 
-// refused ends a target whose input is bad: the others go on.
-func refused(t *beagle.CampaignTarget, err error) error {
+// refuseTarget ends a target whose input is bad: the others go on.
+func refuseTarget(t *beagle.CampaignTarget, err error) error {
 	var bad *beagle.UsageError
 	if errors.As(err, &bad) {
 		t.State, t.Reason, t.Run = beagle.CampaignRefused, bad.What, ""
@@ -170,7 +170,7 @@ func (w *Work) FindInputs(ctx context.Context, t *beagle.CampaignTarget) {
 func (w *Work) attempt(
 	s *campaign.State, t *beagle.CampaignTarget, u *source.Unit,
 ) (beagle.CampaignAttempt, error) {
-	by, err := flow.Making(&w.Order.Spec)
+	by, err := flow.AuthorsIdentity(&w.Order.Spec)
 	a := beagle.CampaignAttempt{
 		At: time.Now().UTC().Format(time.DateTime), Campaign: w.ID, Target: t.Target, TargetID: u.Target.ID(),
 		Candidates: w.Order.Spec.Candidates, Net: t.Net, By: by, Go: flow.ThisMachine(s.Dir).Go,
@@ -205,8 +205,8 @@ func (w *Work) Spec(s *campaign.State, t *beagle.CampaignTarget) flow.Spec {
 	return spec
 }
 
-// Found notes how a search ended.
-func (t *Taken) Found(r *beagle.Result) {
+// NoteEnd notes how a search ended.
+func (t *TargetOutcome) NoteEnd(r *beagle.Result) {
 	t.Searched = true
 	t.Target.Run, t.Target.Reason = r.Run, r.Why
 	if r.Outcome != beagle.Improved {
@@ -220,7 +220,7 @@ func (t *Taken) Found(r *beagle.Result) {
 }
 
 // Judge tests a winner, and compares its inputs with production.
-func (w *Work) Judge(ctx context.Context, s *campaign.State, taken Taken) (Taken, error) {
+func (w *Work) Judge(ctx context.Context, s *campaign.State, taken TargetOutcome) (TargetOutcome, error) {
 	t := &taken.Target
 	r := new(beagle.Result)
 	if ok, err := w.Store.Load(t.Run, "result", r); err != nil || !ok {
@@ -228,7 +228,7 @@ func (w *Work) Judge(ctx context.Context, s *campaign.State, taken Taken) (Taken
 	}
 	u, err := w.load(ctx, s, t)
 	if err != nil {
-		return taken, refused(t, err)
+		return taken, refuseTarget(t, err)
 	}
 	if err := w.test(ctx, t, u, r); err != nil || t.State == beagle.CampaignTests {
 		return taken, err
@@ -247,7 +247,7 @@ func (w *Work) Bill(s *campaign.State, target string) error {
 	if at == nil {
 		return nil
 	}
-	paid, err := flow.Paid(w.Store, w.Run(target))
+	paid, err := flow.ModelCost(w.Store, w.Run(target))
 	if err != nil {
 		return err
 	}
@@ -261,7 +261,7 @@ func (w *Work) Bill(s *campaign.State, target string) error {
 }
 
 // Enter takes the outcome of a target into the state, and stores the state and the attempt.
-func (w *Work) Enter(s *campaign.State, t Taken) (Stand, error) {
+func (w *Work) Enter(s *campaign.State, t TargetOutcome) (Stand, error) {
 	if err := w.Bill(s, t.Target.Target); err != nil {
 		return Stand{}, err
 	}
@@ -284,7 +284,7 @@ func (w *Work) Stand(s *campaign.State) (Stand, error) {
 }
 
 // remember notes the attempt for later campaigns.
-func (w *Work) remember(t Taken) error {
+func (w *Work) remember(t TargetOutcome) error {
 	switch t.Target.State {
 	case beagle.CampaignKnown, beagle.CampaignUnspent, beagle.CampaignRunning, beagle.CampaignWaiting:
 		return nil

@@ -93,14 +93,14 @@ const place = "temporal"
 // Place saves the server that a run is on.
 func Place(s *store.Store, run string, at Server) error { return s.Save(run, place, at) }
 
-// Placed returns the server that a run is on, and whether it is on one.
-func Placed(s *store.Store, run string) (Server, bool, error) {
-	return PlacedIn(s.RunDir(run))
+// ServerOf returns the server that a run is on, and whether it is on one.
+func ServerOf(s *store.Store, run string) (Server, bool, error) {
+	return ServerIn(s.RunDir(run))
 }
 
-// PlacedIn returns the server that the directory of a run, campaign or rollout names, and whether
+// ServerIn returns the server that the directory of a run, campaign or rollout names, and whether
 // it names one.
-func PlacedIn(dir string) (at Server, ok bool, err error) {
+func ServerIn(dir string) (at Server, ok bool, err error) {
 	err = store.ReadJSON(filepath.Join(dir, PlaceFile), &at)
 	if errors.Is(err, fs.ErrNotExist) {
 		return at, false, nil
@@ -115,7 +115,7 @@ func MarkKilled(s *store.Store, runs []store.Run) {
 		if runs[i].State != store.Running || s.Works(runs[i]) {
 			continue
 		}
-		if _, away, _ := Placed(s, runs[i].ID); !away {
+		if _, away, _ := ServerOf(s, runs[i].ID); !away {
 			runs[i].State, runs[i].Note = store.Stopped,
 				"its process ended without notice; go on with 'beagle resume "+runs[i].ID+"'"
 		}

@@ -27,8 +27,8 @@ type head struct {
 // actions is the journal of a run's actions, those that are to be taken again
 // first.
 type actions struct {
-	again    []loop.Action // not taken yet in this process
-	own      int           // of them, those that the run's own journal has
+	pending  []loop.Action // not taken yet in this process
+	ownCount int           // of them, those that the run's own journal has
 	taken    int
 	journal  *store.Journal
 	record   *store.Journal // a copy with the verdicts; nil when nothing is recorded
@@ -48,7 +48,7 @@ func (r *run) openActions() (*actions, error) {
 			fmt.Errorf("run %s: its checkpoint has %d actions, its journal turns.jsonl %d", r.entry.ID,
 				t.taken, len(all))
 	}
-	t.again, t.own = all[t.taken:], len(all)-t.taken
+	t.pending, t.ownCount = all[t.taken:], len(all)-t.taken
 	if t.journal, err = r.d.Store.Journal(r.entry.ID, actionsName); err != nil {
 		return nil, err
 	}
@@ -160,10 +160,10 @@ func (t *actions) addToRecording(x loop.Action) error {
 
 // next returns the next of the actions that were taken before.
 func (t *actions) next() (loop.Action, error) {
-	x := t.again[0]
-	t.again = t.again[1:]
-	if t.own > 0 {
-		t.own--
+	x := t.pending[0]
+	t.pending = t.pending[1:]
+	if t.ownCount > 0 {
+		t.ownCount--
 		t.taken++
 		if x.Telling != nil {
 			return x, nil // the caller has the verdicts, and keeps it
@@ -223,7 +223,7 @@ func (r *run) replay(t *actions, have int) error {
 		r.d.Watch.Warn("the recording is from another kind of machine: its versions are measured anew, and the " +
 			"search may take another way")
 	}
-	t.again = append(t.again, all[min(have, len(all)):]...)
+	t.pending = append(t.pending, all[min(have, len(all)):]...)
 	return nil
 }
 

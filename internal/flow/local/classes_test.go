@@ -29,8 +29,8 @@ func (w *witness) Evaluate(ctx context.Context, run string, ids []string) (*flow
 	return out, err
 }
 
-func (w *witness) Judge(context.Context, string, flow.Field) (*flow.Judged, error) {
-	return &flow.Judged{Why: "nobody judged"}, nil
+func (w *witness) Judge(context.Context, string, flow.Field) (*flow.Conclusion, error) {
+	return &flow.Conclusion{Why: "nobody judged"}, nil
 }
 
 // passes returns the text of a Sum that reads its text n times over, and divides.

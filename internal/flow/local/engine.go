@@ -22,11 +22,11 @@ type engine struct {
 	checkpoints *checkpointer
 
 	draft    *flow.Draft
-	replies  []*flow.Asked // that the draft is to take
-	begun    *loop.Begun   // its parts
+	replies  []*flow.Asked         // that the draft is to take
+	begun    *loop.GenerationParts // its parts
 	received []flow.Received
 	asked    []evolve.Proposal // drawn, and made next
-	made     []flow.Proposed
+	made     []flow.ProposalOutcome
 	rounds   int
 
 	evaluating chan verdicts // nil while nothing is evaluated
@@ -115,9 +115,9 @@ func (e *engine) End(calls int) {
 
 func (e *engine) Standing() loop.Standing { return loop.StandingOf(&e.r.spec, e.r.course) }
 
-func (e *engine) Behind() bool                { return len(e.actions.again) > 0 }
-func (e *engine) Again() (loop.Action, error) { return e.actions.next() }
-func (e *engine) Note(x loop.Action) error    { return e.actions.note(x) }
+func (e *engine) Behind() bool                     { return len(e.actions.pending) > 0 }
+func (e *engine) NextAction() (loop.Action, error) { return e.actions.next() }
+func (e *engine) Note(x loop.Action) error         { return e.actions.note(x) }
 
 // Take takes an action that is no part of a generation.
 func (e *engine) Take(x loop.Action) (calls int, err error) {
@@ -152,14 +152,14 @@ func (e *engine) Visited() bool { return len(e.r.guests()) > 0 }
 func (e *engine) Guests() []store.Submission { return e.r.guests() }
 
 // Draw begins a draft.
-func (e *engine) Draw(b *loop.Begun, replies []loop.Reply) (loop.Drawn, error) {
+func (e *engine) Draw(b *loop.GenerationParts, replies []loop.Reply) (loop.DraftProgress, error) {
 	e.draft, e.begun, e.rounds = e.r.course.Begin(b.Guests), b, 0
 	e.replies, e.asked = nil, nil
 	for _, r := range replies {
 		e.replies = append(e.replies, r.Asked)
 	}
 	if len(e.draft.Visits) > 0 {
-		return loop.Drawn{More: true}, nil
+		return loop.DraftProgress{More: true}, nil
 	}
 	return e.drawRules()
 }
@@ -176,29 +176,29 @@ func (e *engine) Make() (err error) {
 		if err != nil {
 			return err
 		}
-		e.received = append(e.received, flow.Received{Proposed: *made, Refusal: refused})
+		e.received = append(e.received, flow.Received{ProposalOutcome: *made, Refusal: refused})
 	}
 	return nil
 }
 
 // Redraw takes the new candidates into the draft.
-func (e *engine) Redraw() (loop.Drawn, error) {
+func (e *engine) Redraw() (loop.DraftProgress, error) {
 	if len(e.draft.Visits) == 0 {
 		e.draft.Take(e.r.course, e.asked, e.made)
 		return e.drawRules()
 	}
 	home, run := e.r.d.Store, e.r.entry.ID
 	if err := e.r.course.Admit(home, run, e.draft, e.received); err != nil {
-		return loop.Drawn{}, err
+		return loop.DraftProgress{}, err
 	}
 	return e.drawRules()
 }
 
 // drawRules draws proposals of the rules for the candidates that the draft lacks.
-func (e *engine) drawRules() (loop.Drawn, error) {
+func (e *engine) drawRules() (loop.DraftProgress, error) {
 	if e.rounds == 0 {
 		if err := e.r.course.Enter(e.r.entry.ID, e.draft, e.replies, e.begun.Rules); err != nil {
-			return loop.Drawn{}, err
+			return loop.DraftProgress{}, err
 		}
 	}
 	e.asked = nil
@@ -213,7 +213,7 @@ func (e *engine) drawRules() (loop.Drawn, error) {
 		e.asked = e.r.course.Search.Ask(lack.Rules)
 	}
 	e.rounds++
-	return loop.Drawn{More: len(e.asked) > 0, Outside: e.draft.Outside, Made: len(e.draft.Made)}, nil
+	return loop.DraftProgress{More: len(e.asked) > 0, Outside: e.draft.Outside, Made: len(e.draft.Made)}, nil
 }
 
 // Evaluate begins to evaluate the draft.

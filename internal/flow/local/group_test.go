@@ -195,8 +195,8 @@ func groupSpec(t *testing.T, url string) flow.Spec {
 // the tests.
 type unjudged struct{ *flow.Activities }
 
-func (unjudged) Judge(context.Context, string, flow.Field) (*flow.Judged, error) {
-	return &flow.Judged{Why: "nobody judged"}, nil
+func (unjudged) Judge(context.Context, string, flow.Field) (*flow.Conclusion, error) {
+	return &flow.Conclusion{Why: "nobody judged"}, nil
 }
 
 // TestGroup checks that a model can change a type's fields and all methods at once, that the faster

@@ -30,7 +30,7 @@ import (
 type rehearsal struct {
 	activities // the others are not called
 	store      *store.Store
-	made       map[string]flow.Proposed
+	made       map[string]flow.ProposalOutcome
 	steps      map[string][]beagle.Step
 	peak       uint64
 	began      time.Time
@@ -51,7 +51,8 @@ const (
 )
 
 func rehearse() *rehearsal {
-	return &rehearsal{made: map[string]flow.Proposed{}, steps: map[string][]beagle.Step{"root": nil}, began: time.Now()}
+	return &rehearsal{made: map[string]flow.ProposalOutcome{}, steps: map[string][]beagle.Step{"root": nil},
+		began: time.Now()}
 }
 
 // A rewrite is named by its place and its number there.
@@ -106,8 +107,8 @@ func (r *rehearsal) Prepare(_ context.Context, run string, spec flow.Spec) (*flo
 		Root: beagle.Verdict{Candidate: "root", Status: beagle.Equal}, Moves: moves(nil)}, nil
 }
 
-func (r *rehearsal) Propose(_ context.Context, _ string, proposals []evolve.Proposal) ([]flow.Proposed, error) {
-	out := make([]flow.Proposed, len(proposals))
+func (r *rehearsal) Propose(_ context.Context, _ string, proposals []evolve.Proposal) ([]flow.ProposalOutcome, error) {
+	out := make([]flow.ProposalOutcome, len(proposals))
 	for i, p := range proposals {
 		out[i].Proposal = p.ID
 		steps, fits := r.steps[p.Parent], true
@@ -161,15 +162,15 @@ func (r *rehearsal) Evaluate(_ context.Context, _ string, ids []string) (*flow.E
 	return out, nil
 }
 
-func (r *rehearsal) Judge(context.Context, string, flow.Field) (*flow.Judged, error) {
+func (r *rehearsal) Judge(context.Context, string, flow.Field) (*flow.Conclusion, error) {
 	var m runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&m)
 	r.peak = m.HeapAlloc
-	return &flow.Judged{Why: "a rehearsal"}, nil
+	return &flow.Conclusion{Why: "a rehearsal"}, nil
 }
 
-func (*rehearsal) Report(context.Context, string, *flow.Judged, *flow.Log) (*beagle.Result, error) {
+func (*rehearsal) Report(context.Context, string, *flow.Conclusion, *flow.Log) (*beagle.Result, error) {
 	return new(beagle.Result), nil
 }
 

@@ -30,14 +30,14 @@ type Driver struct {
 // activities are the steps of a run, as the driver needs them.
 type activities interface {
 	Prepare(ctx context.Context, run string, spec flow.Spec) (*flow.Prepared, error)
-	Propose(ctx context.Context, run string, proposals []evolve.Proposal) ([]flow.Proposed, error)
+	Propose(ctx context.Context, run string, proposals []evolve.Proposal) ([]flow.ProposalOutcome, error)
 	Ask(ctx context.Context, run string, p evolve.Proposal) (*flow.Asked, error)
 	Receive(
 		ctx context.Context, run string, p evolve.Proposal, v store.Submission,
-	) (*flow.Proposed, *beagle.Verdict, error)
+	) (*flow.ProposalOutcome, *beagle.Verdict, error)
 	Evaluate(ctx context.Context, run string, ids []string) (*flow.EvaluatedBatch, error)
-	Judge(ctx context.Context, run string, f flow.Field) (*flow.Judged, error)
-	Report(ctx context.Context, run string, j *flow.Judged, log *flow.Log) (*beagle.Result, error)
+	Judge(ctx context.Context, run string, f flow.Field) (*flow.Conclusion, error)
+	Report(ctx context.Context, run string, j *flow.Conclusion, log *flow.Log) (*beagle.Result, error)
 	StartFrom(ctx context.Context, run string, p flow.Prepared) (*flow.Prepared, error)
 	Adopt(ctx context.Context, run string, evaluated []flow.Evaluation) error
 	Used(ctx context.Context, run string) (llm.Spent, error)

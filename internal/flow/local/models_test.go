@@ -110,8 +110,8 @@ func pretend(id string) beagle.Verdict {
 	}
 }
 
-func (k *known) Judge(context.Context, string, flow.Field) (*flow.Judged, error) {
-	return &flow.Judged{Why: "nobody judged"}, nil
+func (k *known) Judge(context.Context, string, flow.Field) (*flow.Conclusion, error) {
+	return &flow.Conclusion{Why: "nobody judged"}, nil
 }
 
 // driver makes a driver with such an evaluator.

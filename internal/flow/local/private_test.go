@@ -18,7 +18,7 @@ type proposals struct {
 	private int
 }
 
-func (w *proposals) Propose(ctx context.Context, run string, list []evolve.Proposal) ([]flow.Proposed, error) {
+func (w *proposals) Propose(ctx context.Context, run string, list []evolve.Proposal) ([]flow.ProposalOutcome, error) {
 	out, err := w.known.Propose(ctx, run, list)
 	for _, p := range out {
 		if p.Private {

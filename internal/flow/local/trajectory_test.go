@@ -42,19 +42,19 @@ type play struct {
 	run     string
 }
 
-func (r *play) Propose(ctx context.Context, run string, list []evolve.Proposal) ([]flow.Proposed, error) {
+func (r *play) Propose(ctx context.Context, run string, list []evolve.Proposal) ([]flow.ProposalOutcome, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.rehearsal.Propose(ctx, run, list)
 }
 
 // write makes a candidate of a parent's steps and a step that no rule takes.
-func (r *play) write(parent, site string, text ...any) flow.Proposed {
+func (r *play) write(parent, site string, text ...any) flow.ProposalOutcome {
 	id := beagle.HashOf("written", text...)
 	steps := append(slices.Clone(r.steps[parent]),
 		beagle.Step{Mutator: evolve.ByAuthor, Site: site, Param: id, Class: beagle.E4})
 	r.steps[id] = steps
-	return flow.Proposed{Candidate: id, Steps: steps}
+	return flow.ProposalOutcome{Candidate: id, Steps: steps}
 }
 
 // Ask has a model answer: now and then with nothing, or with what it has
@@ -82,9 +82,9 @@ func (r *play) Ask(ctx context.Context, _ string, p evolve.Proposal) (*flow.Aske
 	case n%11 == 0:
 		out.Refused = "the reply fits nothing"
 	case n%7 == 0:
-		out.Proposed = r.write("root", p.Model, "again", p.Model)
+		out.ProposalOutcome = r.write("root", p.Model, "again", p.Model)
 	default:
-		out.Proposed = r.write(p.Parent, p.Model, p.Parent, p.Mate, p.Author, p.Sample)
+		out.ProposalOutcome = r.write(p.Parent, p.Model, p.Parent, p.Mate, p.Author, p.Sample)
 	}
 	if out.Proposal = p.ID; out.Candidate != "" {
 		out.Shape = "shape of " + out.Candidate
@@ -100,12 +100,12 @@ func number(parts ...any) uint64 {
 
 func (r *play) Receive(
 	_ context.Context, _ string, p evolve.Proposal, v store.Submission,
-) (*flow.Proposed, *beagle.Verdict, error) {
+) (*flow.ProposalOutcome, *beagle.Verdict, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if strings.HasPrefix(v.Source, "bad") {
 		why := &beagle.Verdict{Status: beagle.Invalid, Stage: "parse", Reason: "it is no Go"}
-		return &flow.Proposed{Proposal: p.ID, Refused: why.Reason}, why, nil
+		return &flow.ProposalOutcome{Proposal: p.ID, Refused: why.Reason}, why, nil
 	}
 	out := r.write("root", "handed in", v.Source)
 	out.Proposal = p.ID

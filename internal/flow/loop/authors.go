@@ -181,7 +181,7 @@ func (l *loop) dismiss(model string) error {
 		return err
 	}
 	if !l.Standing().Open {
-		l.Say("the models' budget is used" + l.then())
+		l.Say("the models' budget is used" + l.describeRest())
 		return nil
 	}
 	l.Warn(outOfBudget + model + ": the search goes on with the others")
@@ -193,12 +193,12 @@ func (l *loop) shut(why string) error {
 	if !l.Standing().Open || l.Behind() {
 		return nil // it is closed, or a replayed action tells when
 	}
-	l.Warn(why + l.then())
+	l.Warn(why + l.describeRest())
 	return l.act(Action{Closed: why})
 }
 
-// then describes how the search goes on without models.
-func (l *loop) then() string {
+// describeRest describes how the search goes on without models.
+func (l *loop) describeRest() string {
 	if l.NoRules {
 		return ": the search ends"
 	}

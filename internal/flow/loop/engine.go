@@ -51,7 +51,7 @@ func StandingOf(s *flow.Spec, c *flow.Course) Standing {
 	return Standing{
 		Done: c.Done(), Open: c.Search.Open(), Asks: c.Search.CanCommission(), Room: c.Search.Room(),
 		Lends: c.Search.CanLend(), Told: c.Search.Generation,
-		Members: len(c.Search.Members), Seconds: c.Log.Seconds, Gone: c.Gone(s),
+		Members: len(c.Search.Members), Seconds: c.Log.Seconds, Gone: c.DismissedModels(s),
 	}
 }
 
@@ -71,8 +71,8 @@ func ReplyOf(a *flow.Asked) Reply {
 	return Reply{Proposal: a.Proposal, Model: a.Model, Unheard: a.Unheard, Spent: a.Spent, Untold: a.Untold, Asked: a}
 }
 
-// A Drawn says how far the draft of a generation is.
-type Drawn struct {
+// A DraftProgress says how far the draft of a generation is.
+type DraftProgress struct {
 	More    bool // something was drawn that is to be made
 	Outside int  // candidates in the draft that are not of the rules
 	Made    int  // candidates in the draft
@@ -113,7 +113,7 @@ type Journal interface {
 	// Behind reports whether actions that were taken before are not part of the
 	// search's state, and Again returns the next of them.
 	Behind() bool
-	Again() (Action, error)
+	NextAction() (Action, error)
 	// Note writes an action down, before it is taken.
 	Note(Action) error
 	// Keep saves the search now and then, and in any case the last time.
@@ -137,11 +137,11 @@ type Search interface {
 // A Generation is drafted, evaluated and told, in this order.
 type Generation interface {
 	// Draw begins a draft with replies and hand-ins, and draws proposals for the rules.
-	Draw(b *Begun, replies []Reply) (Drawn, error)
+	Draw(b *GenerationParts, replies []Reply) (DraftProgress, error)
 	// Make makes the candidates of drawn proposals.
 	Make() error
 	// Redraw takes the made candidates into the draft, and draws the missing ones.
-	Redraw() (Drawn, error)
+	Redraw() (DraftProgress, error)
 	// Evaluate begins to evaluate the draft; Await tells when that is done.
 	Evaluate() error
 	// Tell tells the search of the verdicts; again says that the action was noted

@@ -60,7 +60,7 @@ func Run(e Engine, t Terms) (ended bool, err error) {
 func (l *loop) end() error {
 	l.trimming = true
 	for {
-		b := &Begun{Trim: true}
+		b := &GenerationParts{Trim: true}
 		if err := l.Note(Action{Begin: b}); err != nil {
 			return err
 		}
@@ -99,7 +99,7 @@ func (l *loop) gather() (begun bool, err error) {
 			return false, err
 		}
 	}
-	b := &Begun{Rules: l.Batch}
+	b := &GenerationParts{Rules: l.Batch}
 	for _, a := range l.arrived[:min(len(l.arrived), l.Batch)] {
 		b.Arrived = append(b.Arrived, a.Proposal)
 	}
@@ -123,7 +123,7 @@ func (l *loop) gather() (begun bool, err error) {
 
 // begin makes the draft of a generation and has it evaluated. It returns false if there was nothing
 // left to trim.
-func (l *loop) begin(b *Begun) (begun bool, err error) {
+func (l *loop) begin(b *GenerationParts) (begun bool, err error) {
 	l.trimming, l.judging = b.Trim, len(b.Arrived) > 0
 	replies := make([]Reply, len(b.Arrived))
 	for i, id := range b.Arrived {
@@ -163,7 +163,7 @@ func (l *loop) evaluate() error {
 }
 
 // draft fills the draft of a generation. It reports whether anything was drawn.
-func (l *loop) draft(b *Begun, replies []Reply) (drawn bool, err error) {
+func (l *loop) draft(b *GenerationParts, replies []Reply) (drawn bool, err error) {
 	d, err := l.Draw(b, replies)
 	for drawn = d.More; err == nil && d.More; {
 		if err = l.Make(); err == nil {
@@ -216,7 +216,7 @@ func (l *loop) tell(t Telling, again bool) error {
 		l.dry = false // there is something new to start from
 	}
 	if before.Open && !after.Open {
-		l.Warn("the models do not answer, or bring nothing new any more" + l.then())
+		l.Warn("the models do not answer, or bring nothing new any more" + l.describeRest())
 	}
 	l.Show(l.out)
 	return l.Keep(false)
@@ -227,7 +227,7 @@ func (l *loop) tell(t Telling, again bool) error {
 func (l *loop) catchUp() (begun bool, err error) {
 	for l.Behind() && err == nil {
 		var x Action
-		if x, err = l.Again(); err != nil {
+		if x, err = l.NextAction(); err != nil {
 			break
 		}
 		switch {

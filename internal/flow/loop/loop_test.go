@@ -28,7 +28,7 @@ type fake struct {
 	draft   int
 	replies int // in the draft
 	round   int
-	begun   *Begun
+	begun   *GenerationParts
 	told    int
 	lent    int
 	trims   int
@@ -61,7 +61,7 @@ func (f *fake) Enough() bool   { return false }
 func (f *fake) Pause() bool    { return false }
 func (f *fake) End(calls int)  { f.note("end with %d calls", calls) }
 func (f *fake) Behind() bool   { return len(f.again) > 0 }
-func (f *fake) Again() (Action, error) {
+func (f *fake) NextAction() (Action, error) {
 	x := f.again[0]
 	f.again = f.again[1:]
 	return x, f.fail("Again")
@@ -133,17 +133,17 @@ func (f *fake) Await(most time.Duration, _ bool) (Wakeup, error) {
 	return Wakeup{}, nil
 }
 
-func (f *fake) Draw(b *Begun, replies []Reply) (Drawn, error) {
+func (f *fake) Draw(b *GenerationParts, replies []Reply) (DraftProgress, error) {
 	f.begun, f.round, f.draft, f.replies = b, 0, len(replies), len(replies)
 	return f.Redraw()
 }
 func (f *fake) Make() error { return f.fail("Make") }
-func (f *fake) Redraw() (Drawn, error) {
+func (f *fake) Redraw() (DraftProgress, error) {
 	f.round++
 	if f.begun.Trim && f.round == 1 && f.trims > 0 {
 		f.trims--
 		f.draft = 1
-		return Drawn{More: true, Made: 1}, nil
+		return DraftProgress{More: true, Made: 1}, nil
 	}
 	more := !f.begun.Trim && f.round == 1 && f.begun.Rules > 0 && f.rules > 0
 	if more {
@@ -151,7 +151,7 @@ func (f *fake) Redraw() (Drawn, error) {
 		f.rules -= n
 		f.draft += n
 	}
-	return Drawn{More: more, Outside: f.replies, Made: f.draft}, f.fail("Redraw")
+	return DraftProgress{More: more, Outside: f.replies, Made: f.draft}, f.fail("Redraw")
 }
 
 func (f *fake) Evaluate() error {

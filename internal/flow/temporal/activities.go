@@ -52,9 +52,9 @@ var errStopped = errors.New("the worker had to stop")
 // another worker.
 var errLost = errors.New("the server did not answer the worker's heartbeats")
 
-// at carries out an activity's work at the desk of its run. Its heartbeats carry the work's
+// carryOut carries out an activity's work at the desk of its run. Its heartbeats carry the work's
 // messages.
-func (a *activities) at(
+func (a *activities) carryOut(
 	ctx context.Context, run string, r room, do func(ctx context.Context, s Stages) error,
 ) (string, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -173,7 +173,7 @@ func (a *activities) Prepare(ctx context.Context, o Order) (out Delivery, err er
 	if err := errors.Join(a.store.GetJSON(o.What, &spec), a.store.GetJSON(o.More, &m)); err != nil {
 		return out, err
 	}
-	out.Notes, err = a.at(ctx, o.Run, works, func(ctx context.Context, s Stages) error {
+	out.Notes, err = a.carryOut(ctx, o.Run, works, func(ctx context.Context, s Stages) error {
 		_, err := s.PrepareFor(ctx, o.Run, spec, &m)
 		return err
 	})
@@ -186,7 +186,7 @@ func (a *activities) Propose(ctx context.Context, o Order) (out Delivery, err er
 	if err := a.store.GetJSON(o.What, &asked); err != nil {
 		return out, err
 	}
-	_, err = a.at(ctx, o.Run, waits, func(ctx context.Context, s Stages) error {
+	_, err = a.carryOut(ctx, o.Run, waits, func(ctx context.Context, s Stages) error {
 		made, err := s.Propose(ctx, o.Run, asked)
 		return a.deliver(&out, made, err)
 	})
@@ -207,7 +207,7 @@ func (a *activities) Evaluate(ctx context.Context, o Order) (out Delivery, err e
 	if err := a.store.GetJSON(o.What, &b); err != nil {
 		return out, err
 	}
-	_, err = a.at(ctx, o.Run, timing, func(ctx context.Context, s Stages) error {
+	_, err = a.carryOut(ctx, o.Run, timing, func(ctx context.Context, s Stages) error {
 		assessed, err := s.EvaluateShare(ctx, o.Run, b.All, b.Mine)
 		return a.deliver(&out, assessed, err)
 	})
@@ -248,19 +248,19 @@ func (a *activities) withField(
 		return err
 	}
 	var err error
-	out.Notes, err = a.at(ctx, o.Run, r, func(ctx context.Context, s Stages) error { return do(ctx, s, f) })
+	out.Notes, err = a.carryOut(ctx, o.Run, r, func(ctx context.Context, s Stages) error { return do(ctx, s, f) })
 	return err
 }
 
 // Report assembles the result and ends the run.
 func (a *activities) Report(ctx context.Context, c ReportOrder) (out Delivery, err error) {
-	var judged flow.Judged
+	var judged flow.Conclusion
 	var end reportInput
 	if err := errors.Join(a.store.GetJSON(c.Judged, &judged), a.store.GetJSON(c.Closing, &end)); err != nil {
 		return out, err
 	}
 	judged.Seconds = c.Seconds
-	out.Notes, err = a.at(ctx, c.Run, works, func(ctx context.Context, s Stages) error {
+	out.Notes, err = a.carryOut(ctx, c.Run, works, func(ctx context.Context, s Stages) error {
 		r, err := s.Report(ctx, c.Run, &judged, &end.Log)
 		if err != nil {
 			return err

@@ -17,22 +17,22 @@ import (
 )
 
 // write makes a candidate that no rule makes, of a parent.
-func (s *sim) write(run, parent, site, what string) (flow.Proposed, error) {
+func (s *sim) write(run, parent, site, what string) (flow.ProposalOutcome, error) {
 	of := simRoot()
 	if parent != of.ID && !s.store.Cached(simKey("candidate", run, parent), &of) {
-		return flow.Proposed{}, fmt.Errorf("candidate %s is not in the store", parent)
+		return flow.ProposalOutcome{}, fmt.Errorf("candidate %s is not in the store", parent)
 	}
 	c := beagle.NewCandidate(what, []string{of.ID}, nil)
 	c.Steps = append(slices.Clone(of.Steps), beagle.Step{Mutator: evolve.ByAuthor, Site: site, Param: c.ID})
-	return flow.Proposed{Candidate: c.ID, Steps: c.Steps}, s.store.Cache(simKey("candidate", run, c.ID), c)
+	return flow.ProposalOutcome{Candidate: c.ID, Steps: c.Steps}, s.store.Cache(simKey("candidate", run, c.ID), c)
 }
 
 func (s *sim) Receive(
 	_ context.Context, run string, p evolve.Proposal, v store.Submission,
-) (*flow.Proposed, *beagle.Verdict, error) {
+) (*flow.ProposalOutcome, *beagle.Verdict, error) {
 	if strings.HasPrefix(v.Source, "bad") {
 		why := &beagle.Verdict{Status: beagle.Invalid, Stage: "parse", Reason: "it is no Go"}
-		return &flow.Proposed{Proposal: p.ID, Refused: why.Reason}, why, nil
+		return &flow.ProposalOutcome{Proposal: p.ID, Refused: why.Reason}, why, nil
 	}
 	out, err := s.write(run, simRoot().ID, "handed in", v.Source)
 	out.Proposal = p.ID
@@ -52,7 +52,7 @@ func (s *sim) Ask(_ context.Context, run string, p evolve.Proposal) (*flow.Asked
 	s.paid.Add(1)
 	var err error
 	out.Model, out.Calls, out.Cost, out.Seconds = p.Model, 1, 1000, 0.1
-	if out.Proposed, err = s.write(run, p.Parent, p.Model,
+	if out.ProposalOutcome, err = s.write(run, p.Parent, p.Model,
 		fmt.Sprint("written ", p.Parent, p.Author, p.Sample)); err != nil {
 		return nil, err
 	}

@@ -17,14 +17,14 @@ func (a *activities) Receive(ctx context.Context, o Order) (out Delivery, err er
 	if err := a.store.GetJSON(o.What, &visits); err != nil {
 		return out, err
 	}
-	out.Notes, err = a.at(ctx, o.Run, waits, func(ctx context.Context, s Stages) error {
+	out.Notes, err = a.carryOut(ctx, o.Run, waits, func(ctx context.Context, s Stages) error {
 		received := make([]flow.Received, len(visits))
 		for i, v := range visits {
 			made, refused, err := s.Receive(ctx, o.Run, v.Proposal, v.Submission)
 			if err != nil {
 				return err
 			}
-			received[i] = flow.Received{Proposed: *made, Refusal: refused}
+			received[i] = flow.Received{ProposalOutcome: *made, Refusal: refused}
 		}
 		return a.deliver(&out, received, nil)
 	})
@@ -35,7 +35,7 @@ func (a *activities) Receive(ctx context.Context, o Order) (out Delivery, err er
 // run's journal of calls has one writer: it records the paid calls and the rest of the budget.
 func (a *activities) Enlist(ctx context.Context, o Order) (Delivery, error) {
 	defer a.beating(ctx, new(notes), func(error) {})()
-	a.desks.anew(o.Run)
+	a.desks.refresh(o.Run)
 	return Delivery{What: a.own}, nil
 }
 
@@ -50,7 +50,7 @@ func (a *activities) Ask(ctx context.Context, o Order) (out CallResult, err erro
 	if err != nil || i < 0 || i >= len(asked) {
 		return out, fmt.Errorf("run %s: there is no proposal %q among %d", o.Run, o.More, len(asked))
 	}
-	_, err = a.at(ctx, o.Run, phones, func(ctx context.Context, _ Stages) error {
+	_, err = a.carryOut(ctx, o.Run, phones, func(ctx context.Context, _ Stages) error {
 		k := a.desks.sit(o.Run)
 		defer a.desks.leave(k)
 		over := a.desks.phone(k)

@@ -32,17 +32,17 @@ type TargetOrder struct {
 
 // A TargetPart is the state of a target so far.
 type TargetPart struct {
-	Campaign    string          `json:"campaign"`
-	MachineKind string          `json:"machine_kind,omitempty"`
-	Round       int             `json:"round,omitempty"`
-	Taken       campaigns.Taken `json:"taken"`
+	Campaign    string                  `json:"campaign"`
+	MachineKind string                  `json:"machine_kind,omitempty"`
+	Round       int                     `json:"round,omitempty"`
+	Taken       campaigns.TargetOutcome `json:"taken"`
 }
 
 // A SearchPlan is the search of a target.
 type SearchPlan struct {
-	Taken campaigns.Taken `json:"taken"`
-	Task  Task            `json:"task"`
-	Done  bool            `json:"done"` // its result is in the store
+	Taken campaigns.TargetOutcome `json:"taken"`
+	Task  Task                    `json:"task"`
+	Done  bool                    `json:"done"` // its result is in the store
 }
 
 // Campaign runs a campaign as a workflow, with a child for each target.
@@ -84,21 +84,21 @@ func (e *campaignEngine) Stand() (campaigns.Stand, error) {
 func (e *campaignEngine) Rest() bool { return e.taken >= targetsAtOnce }
 
 // Enter stores the state of a target; see [campaigns.Engine].
-func (e *campaignEngine) Enter(t campaigns.Taken) (campaigns.Stand, error) {
+func (e *campaignEngine) Enter(t campaigns.TargetOutcome) (campaigns.Stand, error) {
 	err := locally(e.ctx, enterTargetLocal, TargetPart{Campaign: e.c.Campaign, Round: e.at.Round, Taken: t}, &e.at)
 	return e.at, err
 }
 
 // Take has a child bring a target to its end; see [campaigns.Engine]. A failure is the target's,
 // unless a person stopped the campaign.
-func (e *campaignEngine) Take(target string) (t campaigns.Taken, err error) {
+func (e *campaignEngine) Take(target string) (t campaigns.TargetOutcome, err error) {
 	e.taken++
 	o := TargetOrder{e.c.Campaign, e.c.MachineKind, target}
 	err = child(e.ctx, targetRun(e.c.Campaign, target), targetWorkflow, o, &t)
 	if err == nil || e.ctx.Err() != nil {
 		return t, err
 	}
-	t = campaigns.Taken{Attempt: beagle.CampaignAttempt{Campaign: e.c.Campaign, Target: target},
+	t = campaigns.TargetOutcome{Attempt: beagle.CampaignAttempt{Campaign: e.c.Campaign, Target: target},
 		Target: beagle.CampaignTarget{Target: target, State: beagle.CampaignFailed, Reason: reason(err)}}
 	return t, nil
 }
@@ -109,7 +109,7 @@ func targetRun(campaign, target string) string {
 }
 
 // Target works on one target of a campaign as a workflow. Its search is a Run workflow.
-func Target(ctx workflow.Context, o TargetOrder) (campaigns.Taken, error) {
+func Target(ctx workflow.Context, o TargetOrder) (campaigns.TargetOutcome, error) {
 	return campaigns.Take(&targetParts{ctx, o}, o.Target)
 }
 
@@ -122,13 +122,13 @@ type targetParts struct {
 var _ campaigns.Parts = (*targetParts)(nil)
 
 // Look finds its inputs, on a machine that builds; see [campaigns.Parts].
-func (p *targetParts) Look(string) (t campaigns.Taken, err error) {
+func (p *targetParts) Look(string) (t campaigns.TargetOutcome, err error) {
 	err = act(p.ctx, buildQueue, grace, lookActivity, p.o, &t, func(string) {})
 	return t, err
 }
 
 // Search runs the Run workflow of the target, unless its result is there; see [campaigns.Parts].
-func (p *targetParts) Search(t campaigns.Taken) (campaigns.Taken, error) {
+func (p *targetParts) Search(t campaigns.TargetOutcome) (campaigns.TargetOutcome, error) {
 	var planned SearchPlan
 	if err := locally(p.ctx, planSearchLocal, p.part(t), &planned); err != nil || planned.Done {
 		return planned.Taken, err
@@ -150,12 +150,12 @@ func (p *targetParts) Search(t campaigns.Taken) (campaigns.Taken, error) {
 }
 
 // Judge tests a winner, on a machine that measures; see [campaigns.Parts].
-func (p *targetParts) Judge(t campaigns.Taken) (out campaigns.Taken, err error) {
+func (p *targetParts) Judge(t campaigns.TargetOutcome) (out campaigns.TargetOutcome, err error) {
 	err = act(p.ctx, benchQueue(p.o.MachineKind), 3*grace, judgeTargetActivity, p.part(t), &out, func(string) {})
 	return out, err
 }
 
-func (p *targetParts) part(t campaigns.Taken) TargetPart {
+func (p *targetParts) part(t campaigns.TargetOutcome) TargetPart {
 	return TargetPart{Campaign: p.o.Campaign, MachineKind: p.o.MachineKind, Taken: t}
 }
 

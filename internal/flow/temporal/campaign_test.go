@@ -154,7 +154,7 @@ func TestCampaignBills(t *testing.T) {
 		}
 	}
 	b := &localActivities{store: s}
-	part := TargetPart{Campaign: "c", Taken: campaigns.Taken{
+	part := TargetPart{Campaign: "c", Taken: campaigns.TargetOutcome{
 		Target: beagle.CampaignTarget{Target: "m.a", State: beagle.CampaignFailed, Reason: "planted"}}}
 	if err := errors.Join(base.Save(state), base.Keep(campaigns.Order{Spec: spec})); err != nil {
 		t.Fatal(err)

@@ -48,7 +48,7 @@ func (b *localActivities) StandCampaign(_ context.Context, c CampaignInput) (cam
 		return campaigns.Stand{}, err
 	}
 	if c.Again {
-		s.Again()
+		s.Retry()
 	}
 	return w.Stand(s)
 }
@@ -126,7 +126,7 @@ func (b *localActivities) PlanSearch(_ context.Context, p TargetPart) (out Searc
 			return out, nil
 		}
 		entry.State, entry.Note, entry.Updated = store.Running, "", time.Now()
-		_, err = b.store.Load(t.Run, standing, &out.Task.RunState)
+		_, err = b.store.Load(t.Run, lastStateName, &out.Task.RunState)
 		return out, errors.Join(err, b.store.SaveRun(entry))
 	}
 	// Begin a new run.
@@ -141,7 +141,7 @@ func (b *localActivities) PlanSearch(_ context.Context, p TargetPart) (out Searc
 
 // place stores the server of a search, so that 'beagle resume' and 'beagle cancel' find it.
 func (b *localActivities) place(w *campaigns.Work, run string) error {
-	at, ok, err := w.Placed()
+	at, ok, err := w.Server()
 	if err != nil || !ok {
 		return err
 	}
@@ -149,12 +149,12 @@ func (b *localActivities) place(w *campaigns.Work, run string) error {
 }
 
 // LookTarget finds the text and the inputs of a target.
-func (a *activities) LookTarget(ctx context.Context, o TargetOrder) (out campaigns.Taken, err error) {
+func (a *activities) LookTarget(ctx context.Context, o TargetOrder) (out campaigns.TargetOutcome, err error) {
 	w, s, err := worked(a.store, o.Campaign)
 	if err != nil {
 		return out, err
 	}
-	_, err = a.at(ctx, o.Campaign, works, func(ctx context.Context, _ Stages) error {
+	_, err = a.carryOut(ctx, o.Campaign, works, func(ctx context.Context, _ Stages) error {
 		out, err = w.Look(ctx, s, o.Target)
 		return err
 	})
@@ -162,7 +162,7 @@ func (a *activities) LookTarget(ctx context.Context, o TargetOrder) (out campaig
 }
 
 // JudgeTarget tests the winner of a target's search, and compares its inputs with production.
-func (a *activities) JudgeTarget(ctx context.Context, p TargetPart) (out campaigns.Taken, err error) {
+func (a *activities) JudgeTarget(ctx context.Context, p TargetPart) (out campaigns.TargetOutcome, err error) {
 	w, s, err := worked(a.store, p.Campaign)
 	if err != nil {
 		return out, err
@@ -172,10 +172,10 @@ func (a *activities) JudgeTarget(ctx context.Context, p TargetPart) (out campaig
 	if ok, err := a.store.Load(out.Target.Run, "result", r); err != nil || !ok {
 		return out, errors.Join(fmt.Errorf("run %s has no result in the store", out.Target.Run), err)
 	}
-	if out.Found(r); out.Over() {
+	if out.NoteEnd(r); out.Over() {
 		return out, nil
 	}
-	_, err = a.at(ctx, p.Campaign, timing, func(ctx context.Context, _ Stages) error {
+	_, err = a.carryOut(ctx, p.Campaign, timing, func(ctx context.Context, _ Stages) error {
 		out, err = w.Judge(ctx, s, out)
 		return err
 	})
@@ -200,6 +200,6 @@ func (d *Driver) Campaign(ctx context.Context, id string) error {
 	}
 	w := &waiter{c: c, workflow: fleet.CampaignRun(id), warn: d.Watch.Warn, server: d.Server.Address, queue: runQueue,
 		missing: "the campaign waits for workers: beagle worker --temporal " + d.Server.Address}
-	return ended(ctx, w.wait(ctx, nil), id, "campaign "+id,
+	return awaitedEnd(ctx, w.wait(ctx, nil), id, "campaign "+id,
 		"nothing is lost: 'beagle campaign --resume "+id+"' goes on with it")
 }

@@ -16,15 +16,15 @@ import (
 // Stages are the activities of a run, as [flow.Activities] has them.
 type Stages interface {
 	PrepareFor(ctx context.Context, run string, spec flow.Spec, m *beagle.Machine) (*flow.Prepared, error)
-	Propose(ctx context.Context, run string, proposals []evolve.Proposal) ([]flow.Proposed, error)
+	Propose(ctx context.Context, run string, proposals []evolve.Proposal) ([]flow.ProposalOutcome, error)
 	EvaluateShare(ctx context.Context, run string, batch, mine []string) (*flow.EvaluatedBatch, error)
 	Confirm(ctx context.Context, run string, f flow.Field) ([]string, error)
 	Prove(ctx context.Context, run string, f flow.Field, candidate string) (bool, error)
-	Judge(ctx context.Context, run string, f flow.Field) (*flow.Judged, error)
-	Report(ctx context.Context, run string, j *flow.Judged, log *flow.Log) (*beagle.Result, error)
+	Judge(ctx context.Context, run string, f flow.Field) (*flow.Conclusion, error)
+	Report(ctx context.Context, run string, j *flow.Conclusion, log *flow.Log) (*beagle.Result, error)
 	Receive(
 		ctx context.Context, run string, p evolve.Proposal, v store.Submission,
-	) (*flow.Proposed, *beagle.Verdict, error)
+	) (*flow.ProposalOutcome, *beagle.Verdict, error)
 	Ask(ctx context.Context, run string, p evolve.Proposal) (*flow.Asked, error)
 	Usage(ctx context.Context, run string) (*flow.ModelsEvent, error)
 	Close()
@@ -107,9 +107,9 @@ func (k *desk) closeIfLeft() {
 	}
 }
 
-// anew makes the next user of a run's desk read the journal of calls from the store, since another
-// worker may have written to it. It waits for calls that this process still makes.
-func (d *desks) anew(run string) {
+// refresh makes the next user of a run's desk read the journal of calls from the store, since
+// another worker may have written to it. It waits for calls that this process still makes.
+func (d *desks) refresh(run string) {
 	d.mu.Lock()
 	k := d.byRun[run]
 	if k == nil || !k.called {

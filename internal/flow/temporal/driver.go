@@ -108,16 +108,16 @@ func (d *Driver) Resume(ctx context.Context, id string) (*beagle.Result, error) 
 	if err := d.Store.SaveRun(entry); err != nil {
 		return nil, err
 	}
-	if t.RunState, err = d.stood(entry.ID); err != nil {
+	if t.RunState, err = d.lastState(entry.ID); err != nil {
 		return nil, err
 	}
 	return d.carry(ctx, c, t)
 }
 
-// stood returns the last known state of a run's search.
-func (d *Driver) stood(id string) (RunState, error) {
+// lastState returns the last known state of a run's search.
+func (d *Driver) lastState(id string) (RunState, error) {
 	var s RunState
-	_, err := d.Store.Load(id, standing, &s)
+	_, err := d.Store.Load(id, lastStateName, &s)
 	return s, err
 }
 
@@ -153,8 +153,8 @@ func (d *Driver) result(id string) (*beagle.Result, error) {
 	return r, err
 }
 
-// ended words the end of a workflow for the user.
-func (d *Driver) ended(t Task, err error) (*beagle.Result, error) {
+// endError words the end of a workflow for the user.
+func (d *Driver) endError(t Task, err error) (*beagle.Result, error) {
 	var failed *temporal.ApplicationError
 	var terminated *temporal.TerminatedError
 	switch {

@@ -74,12 +74,12 @@ func (e *engine) Await(most time.Duration, door bool) (loop.Wakeup, error) {
 	var h wakeup
 	if most < 0 {
 		e.events.Receive(e.ctx, &h)
-		return e.heard(h)
+		return e.nextWakeup(h)
 	}
 	// Wait in stretches. After each, look for guests at the door.
 	for {
 		if e.events.ReceiveAsync(&h) {
-			return e.heard(h)
+			return e.nextWakeup(h)
 		}
 		if most <= 0 {
 			return loop.Wakeup{}, nil
@@ -93,7 +93,7 @@ func (e *engine) Await(most time.Duration, door bool) (loop.Wakeup, error) {
 			return loop.Wakeup{}, err
 		}
 		if got {
-			return e.heard(h)
+			return e.nextWakeup(h)
 		}
 		if most -= wait; !door {
 			continue
@@ -118,8 +118,8 @@ func (e *engine) waitFor(wait time.Duration, h *wakeup) (got bool, err error) {
 	return got, err
 }
 
-// heard returns the next event.
-func (e *engine) heard(h wakeup) (loop.Wakeup, error) {
+// nextWakeup returns the next event.
+func (e *engine) nextWakeup(h wakeup) (loop.Wakeup, error) {
 	if h.reply == nil {
 		e.busy, e.evaluated = false, h.evaluated
 		return loop.Wakeup{Evaluated: h.err == nil}, h.err
@@ -138,15 +138,17 @@ func (e *engine) End(int) {
 	for e.calls > 0 || e.busy {
 		var h wakeup
 		e.events.Receive(e.ctx, &h)
-		_, _ = e.heard(h) // calls that end now come too late
+		_, _ = e.nextWakeup(h) // calls that end now come too late
 	}
 }
 
 // Behind reports whether a generation was under way when the run was stopped.
 func (e *engine) Behind() bool { return e.Draft != nil }
 
-// Again goes on with that generation; see Draw.
-func (e *engine) Again() (loop.Action, error) { return loop.Action{Begin: new(loop.Begun)}, nil }
+// NextAction goes on with that generation; see Draw.
+func (e *engine) NextAction() (loop.Action, error) {
+	return loop.Action{Begin: new(loop.GenerationParts)}, nil
+}
 
 // Note and Keep have nothing to do: the history is the journal.
 func (e *engine) Note(loop.Action) error { return nil }
@@ -200,7 +202,7 @@ func (e *engine) act(t ActionOrder) (calls int, err error) {
 
 // Draw begins a draft, or goes on with the one that was under way when the run
 // was stopped.
-func (e *engine) Draw(b *loop.Begun, _ []loop.Reply) (loop.Drawn, error) {
+func (e *engine) Draw(b *loop.GenerationParts, _ []loop.Reply) (loop.DraftProgress, error) {
 	d := Draw{Run: e.task.Run, State: e.State}
 	if was := e.Draft; was != nil {
 		e.Draft = nil
@@ -208,11 +210,11 @@ func (e *engine) Draw(b *loop.Begun, _ []loop.Reply) (loop.Drawn, error) {
 		e.drawing.Round-- // it is the draw that comes next
 		if was.Asked != "" {
 			e.drawn = Drawn{State: was.State, Draft: was.Draft, Asked: was.Asked}
-			return loop.Drawn{More: true}, nil
+			return loop.DraftProgress{More: true}, nil
 		}
 		d, d.Resumed = *was, true
 	} else if b.Trim && workflow.GetVersion(e.ctx, "trim", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
-		return loop.Drawn{}, nil // a history of an earlier version
+		return loop.DraftProgress{}, nil // a history of an earlier version
 	} else if b.Trim || e.task.Limits.Terms.InFlight > 0 {
 		d.Begin = b
 	}
@@ -220,14 +222,14 @@ func (e *engine) Draw(b *loop.Begun, _ []loop.Reply) (loop.Drawn, error) {
 }
 
 // draw takes a step of the draft.
-func (e *engine) draw(d Draw) (loop.Drawn, error) {
+func (e *engine) draw(d Draw) (loop.DraftProgress, error) {
 	var out Drawn
 	if err := locally(e.ctx, drawLocal, d, &out); err != nil {
-		return loop.Drawn{}, err
+		return loop.DraftProgress{}, err
 	}
 	e.drawing, e.drawn, e.State = d, out, out.State
 	e.RunState.Standing = out.Standing
-	return loop.Drawn{More: out.Visits != "" || out.Asked != "", Outside: out.Outside, Made: out.Made}, nil
+	return loop.DraftProgress{More: out.Visits != "" || out.Asked != "", Outside: out.Outside, Made: out.Made}, nil
 }
 
 // Make has guests received, or the drawn proposals made.
@@ -244,7 +246,7 @@ func (e *engine) Make() error {
 }
 
 // Redraw takes the new candidates into the draft.
-func (e *engine) Redraw() (loop.Drawn, error) {
+func (e *engine) Redraw() (loop.DraftProgress, error) {
 	next := *e.draft()
 	next.Made, next.Received = e.made, e.received
 	return e.draw(next)

@@ -182,7 +182,7 @@ func TestForgetful(t *testing.T) {
 		t.Fatal(err)
 	}
 	var stood RunState
-	if ok, err := e.sim.store.Load("run", standing, &stood); !ok || err != nil {
+	if ok, err := e.sim.store.Load("run", lastStateName, &stood); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	k := &keeper{store: e.sim.store}
@@ -312,7 +312,7 @@ func TestCancel(t *testing.T) {
 	if !temporal.IsCanceledError(err) || lerr != nil || r.State != store.Canceled {
 		t.Fatalf("the run ends with %v, its entry is %+v (%v)", err, r, lerr)
 	}
-	stood, err := (&Driver{Store: e.sim.store}).stood("run")
+	stood, err := (&Driver{Store: e.sim.store}).lastState("run")
 	if err != nil || stood.State == "" || stood.Done {
 		t.Fatalf("it stood at %+v (%v)", stood, err)
 	}

@@ -53,7 +53,7 @@ func (d *Driver) follow(ctx context.Context, c client.Client, t Task) (*beagle.R
 				return nil, &fleet.Detached{Run: t.Run}
 			}
 			f.look(ctx)
-			return d.ended(t, err)
+			return d.endError(t, err)
 		case err := <-away:
 			d.Watch.Warn(fmt.Sprintf("the server %s does not answer (%v); waiting for it",
 				d.Server.Address, err))
@@ -179,7 +179,7 @@ func (f *follower) pollers(ctx context.Context) {
 	}
 	var idle, new []string
 	for _, q := range []string{runQueue, llmQueue, buildQueue, verifyQueue, bench} {
-		served, err := f.served(ctx, q)
+		served, err := f.queueServed(ctx, q)
 		if err != nil {
 			return // the server is unreachable, so there is no news
 		}
@@ -203,12 +203,12 @@ func (f *follower) pollers(ctx context.Context) {
 	}
 }
 
-func (f *follower) served(ctx context.Context, queue string) (bool, error) {
-	return served(ctx, f.c, queue)
+func (f *follower) queueServed(ctx context.Context, queue string) (bool, error) {
+	return queueServed(ctx, f.c, queue)
 }
 
-// served reports whether a worker has asked for work of a queue lately.
-func served(ctx context.Context, c client.Client, queue string) (bool, error) {
+// queueServed reports whether a worker has asked for work of a queue lately.
+func queueServed(ctx context.Context, c client.Client, queue string) (bool, error) {
 	kind := enums.TASK_QUEUE_TYPE_ACTIVITY
 	if queue == runQueue {
 		kind = enums.TASK_QUEUE_TYPE_WORKFLOW

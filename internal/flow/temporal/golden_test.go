@@ -94,7 +94,7 @@ func record(t *testing.T) {
 	}()
 	waitFor(t, &following{done: make(chan struct{})}, func() bool {
 		var stood RunState
-		ok, _ := d.Store.Load("canceled", standing, &stood)
+		ok, _ := d.Store.Load("canceled", lastStateName, &stood)
 		return ok
 	})
 	if err := d.Cancel(ctx, "canceled", false); err != nil {

@@ -102,7 +102,7 @@ func (k *keeper) drop(run string) {
 // stood.
 func (k *keeper) begin(run string) (*position, error) {
 	var stood RunState
-	if ok, err := k.store.Load(run, standing, &stood); err != nil {
+	if ok, err := k.store.Load(run, lastStateName, &stood); err != nil {
 		return nil, err
 	} else if ok {
 		return k.take(run, stood.State)
@@ -119,8 +119,8 @@ func (k *keeper) begin(run string) (*position, error) {
 	return p, k.keepWhole(p)
 }
 
-// standing is the name under which a run's last state is saved.
-const standing = "standing"
+// lastStateName is the name under which a run's last state is saved.
+const lastStateName = "standing"
 
 func (k *keeper) load(run, name string, v any) error {
 	ok, err := k.store.Load(run, name, v)

@@ -52,8 +52,8 @@ func (k *known) EvaluateShare(ctx context.Context, run string, _, mine []string)
 }
 
 func (k *known) Confirm(context.Context, string, flow.Field) ([]string, error) { return nil, nil }
-func (k *known) Judge(context.Context, string, flow.Field) (*flow.Judged, error) {
-	return &flow.Judged{Why: "nobody judged"}, nil
+func (k *known) Judge(context.Context, string, flow.Field) (*flow.Conclusion, error) {
+	return &flow.Conclusion{Why: "nobody judged"}, nil
 }
 
 // modelsAt returns the spec of a run on a small function with models at a server.

@@ -59,11 +59,11 @@ type Draw struct {
 	Round int    `json:"round"`
 	Draft string `json:"draft,omitempty"` // digest of a flow.Draft
 	Asked string `json:"asked,omitempty"` // digest of []evolve.Proposal
-	Made  string `json:"made,omitempty"`  // digest of []flow.Proposed
+	Made  string `json:"made,omitempty"`  // digest of []flow.ProposalOutcome
 
-	Begin    *loop.Begun `json:"begin,omitempty"`    // the parts of the generation, if models write too
-	Received string      `json:"received,omitempty"` // digest of []flow.Received
-	Resumed  bool        `json:"resumed,omitempty"`  // nothing is to be drawn: the draft was full when the run stopped
+	Begin    *loop.GenerationParts `json:"begin,omitempty"`    // the parts of the generation, if models write too
+	Received string                `json:"received,omitempty"` // digest of []flow.Received
+	Resumed  bool                  `json:"resumed,omitempty"`  // the draft was full when the run stopped: draw nothing
 }
 
 // A Drawn is a draft and the proposals that may still fill it, if there are
@@ -168,7 +168,7 @@ type Delivery struct {
 // A ReportOrder is the search's part of the report.
 type ReportOrder struct {
 	Run     string  `json:"run"`
-	Judged  string  `json:"judged"`  // digest of a flow.Judged
+	Judged  string  `json:"judged"`  // digest of a flow.Conclusion
 	Closing string  `json:"closing"` // digest of a reportInput
 	Seconds float64 `json:"seconds"` // of judging
 }

@@ -42,7 +42,7 @@ func (d *Driver) followRollout(ctx context.Context, c client.Client, id string) 
 	w := &waiter{c: c, workflow: rolloutPrefix + id, warn: d.Watch.Warn, server: d.Server.Address,
 		queue: rolloutQueue, missing: fmt.Sprintf("no worker takes rollouts, so the processes run the original: "+
 			"beagle worker --temporal %s --queues %s", d.Server.Address, fleet.Rollout)}
-	return ended(ctx, w.wait(ctx, nil), id, "rollout "+id,
+	return awaitedEnd(ctx, w.wait(ctx, nil), id, "rollout "+id,
 		"nothing ships, and the processes run the original; start it again to go on")
 }
 
@@ -62,7 +62,7 @@ func (d *Driver) RolloutStatus(ctx context.Context, id string) (s fleet.RolloutS
 		return s, err
 	}
 	s.State = strings.ToLower(e.WorkflowExecutionInfo.Status.String())
-	if served, err := served(ctx, c, rolloutQueue); err == nil {
+	if served, err := queueServed(ctx, c, rolloutQueue); err == nil {
 		s.Waits = !served && e.WorkflowExecutionInfo.Status == enums.WORKFLOW_EXECUTION_STATUS_RUNNING
 	}
 	if s.Waits {

@@ -303,7 +303,7 @@ func TestRolloutEntry(t *testing.T) {
 	}
 	block := rollout.Block{ID: "p", Seq: 1, Received: time.Now()} // without slices: it is refused, and counted
 	first, err := keepNews(base, &pilot.News{Seats: []pilot.Seat{{Lease: "l"}},
-		Round: rollout.Round{Heard: []rollout.Heard{{Process: "p", Blocks: []rollout.Block{block}}}}})
+		Round: rollout.Round{Heard: []rollout.ProcessNews{{Process: "p", Blocks: []rollout.Block{block}}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -112,14 +112,14 @@ func (a *rollouts) piece(base pilot.Base, b Beat) (*piece, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := f.At(b.Round, b.Rollout); err != nil {
+	if err := f.CheckRound(b.Round, b.Rollout); err != nil {
 		return nil, err
 	}
 	crew, err := base.Crew(&o)
 	if err != nil {
 		return nil, err
 	}
-	crew.Beat, crew.Ours = a.beat, base.Ours(func() int { return b.Round })
+	crew.Beat, crew.CheckSole = a.beat, base.SoleController(func() int { return b.Round })
 	return &piece{crew, f, f.Orders(o.Limits)}, nil
 }
 
@@ -152,10 +152,10 @@ func (a *rollouts) enter(e Entry) (pilot.Leg, error) {
 	if f.Log.Round == e.Round+1 && f.Log.News == e.News {
 		return f.Leg(), nil
 	}
-	if err := f.At(e.Round, e.Rollout); err != nil {
+	if err := f.CheckRound(e.Round, e.Rollout); err != nil {
 		return pilot.Leg{}, err
 	}
-	news := pilot.Stopped()
+	news := pilot.StopNews()
 	if e.News != "" {
 		data, err := os.ReadFile(base.Path(e.News))
 		if err == nil {

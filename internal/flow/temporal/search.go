@@ -35,7 +35,7 @@ func (b *localActivities) Begin(_ context.Context, o Order) (Told, error) {
 		return Told{}, err
 	}
 	var stood RunState
-	if _, err := b.store.Load(o.Run, standing, &stood); err != nil {
+	if _, err := b.store.Load(o.Run, lastStateName, &stood); err != nil {
 		return Told{}, err
 	}
 	out, err := b.report(o.Run, p, TellOrder{})
@@ -64,12 +64,12 @@ func (b *localActivities) Draw(_ context.Context, d Draw) (Drawn, error) {
 			return Drawn{}, err
 		}
 	}
-	return b.drawn(p, d, draft, asked)
+	return b.draftState(p, d, draft, asked)
 }
 
-// drawn returns how far a draft is. If models write, it also saves the draft, since their versions
-// are paid for.
-func (b *localActivities) drawn(
+// draftState returns how far a draft is. If models write, it also saves the draft, since their
+// versions are paid for.
+func (b *localActivities) draftState(
 	p *position, d Draw, draft *flow.Draft, asked []evolve.Proposal,
 ) (out Drawn, err error) {
 	out = Drawn{State: p.state, Outside: draft.Outside, Made: len(draft.Made), Standing: loop.StandingOf(&p.spec, p.c)}
@@ -173,7 +173,7 @@ func (b *localActivities) draft(p *position, d Draw) (*flow.Draft, error) {
 		return draft, nil
 	}
 	var asked []evolve.Proposal
-	var made []flow.Proposed
+	var made []flow.ProposalOutcome
 	for digest, v := range map[string]any{d.Asked: &asked, d.Made: &made} {
 		if err := b.store.GetJSON(digest, v); err != nil {
 			return nil, err
@@ -352,7 +352,7 @@ func (b *localActivities) report(run string, p *position, t TellOrder) (Told, er
 // under way.
 func (b *localActivities) stands(run string, p *position, s RunState) error {
 	s.State, s.Seconds, s.Done, s.Standing = p.state, p.c.Log.Seconds, p.c.Done(), loop.StandingOf(&p.spec, p.c)
-	return b.store.Save(run, standing, s)
+	return b.store.Save(run, lastStateName, s)
 }
 
 // reportInput is the search's part of the report.

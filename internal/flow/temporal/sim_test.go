@@ -88,11 +88,11 @@ func (s *sim) PrepareFor(_ context.Context, run string, spec flow.Spec, m *beagl
 
 func simKey(kind, run, id string) store.Key { return store.Key{Kind: kind, Candidate: id, Extra: run} }
 
-func (s *sim) Propose(_ context.Context, run string, proposals []evolve.Proposal) ([]flow.Proposed, error) {
+func (s *sim) Propose(_ context.Context, run string, proposals []evolve.Proposal) ([]flow.ProposalOutcome, error) {
 	if err := s.may("propose"); err != nil {
 		return nil, err
 	}
-	out := make([]flow.Proposed, len(proposals))
+	out := make([]flow.ProposalOutcome, len(proposals))
 	for i, p := range proposals {
 		out[i].Proposal = p.ID
 		parent := simRoot()
@@ -235,11 +235,11 @@ func (s *sim) Prove(_ context.Context, _ string, f flow.Field, id string) (bool,
 	return id != f.Finalists[0].ID || len(f.Finalists) == 1, s.may("prove")
 }
 
-func (s *sim) Judge(_ context.Context, run string, f flow.Field) (*flow.Judged, error) {
-	return &flow.Judged{Winner: beagle.Candidate{ID: f.Finalists[0].ID}, Why: "simulated"}, s.may("judge")
+func (s *sim) Judge(_ context.Context, run string, f flow.Field) (*flow.Conclusion, error) {
+	return &flow.Conclusion{Winner: beagle.Candidate{ID: f.Finalists[0].ID}, Why: "simulated"}, s.may("judge")
 }
 
-func (s *sim) Report(_ context.Context, run string, j *flow.Judged, log *flow.Log) (*beagle.Result, error) {
+func (s *sim) Report(_ context.Context, run string, j *flow.Conclusion, log *flow.Log) (*beagle.Result, error) {
 	r := &beagle.Result{Run: run, Outcome: beagle.NoImprovement, Why: j.Why, Best: beagle.Version{
 		ID: j.Winner.ID,
 	}, Attempts: log.Attempts}

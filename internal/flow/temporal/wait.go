@@ -24,8 +24,8 @@ func join(ctx context.Context, c client.Client, id, queue, workflow string, orde
 	return err
 }
 
-// ended returns the error of an awaited workflow.
-func ended(ctx context.Context, err error, id, what, remedy string) error {
+// awaitedEnd returns the error of an awaited workflow.
+func awaitedEnd(ctx context.Context, err error, id, what, remedy string) error {
 	switch {
 	case ctx.Err() != nil:
 		return &fleet.Detached{Run: id}
@@ -83,7 +83,7 @@ func (w *waiter) wait(ctx context.Context, out any) error {
 func (w *waiter) look(ctx context.Context) {
 	told := false
 	for {
-		there, err := served(ctx, w.c, w.queue)
+		there, err := queueServed(ctx, w.c, w.queue)
 		if err == nil && !there && !told {
 			w.warn(w.missing)
 		}

@@ -97,8 +97,8 @@ func (r *runner) countedTrials() ([]Done, error) {
 	return out, nil
 }
 
-// missing returns the first trial of a truth that is not made.
-func missing(t Truth, done []Done) Task {
+// firstMissing returns the first trial of a truth that is not made.
+func firstMissing(t Truth, done []Done) Task {
 	for i := 0; ; i++ {
 		task := plan(t, i)
 		if !slices.ContainsFunc(done, func(d Done) bool { return d.Task == task }) {
@@ -129,7 +129,7 @@ func (r *runner) fill(ctx context.Context, done []Done) ([]Done, error) {
 		if !ok {
 			return done, nil
 		}
-		d, err := r.try(ctx, missing(t, done))
+		d, err := r.try(ctx, firstMissing(t, done))
 		if ctx.Err() != nil {
 			return done, nil
 		}
@@ -217,6 +217,6 @@ func Rates(done []Done) *beagle.ErrorRates {
 		}
 	}
 	rate := func(t Truth) beagle.Rate { return bench.RateOf(hits[t], all[t]) }
-	r.FalseWins, r.FoundTwo, r.FoundFive = rate(Itself), rate(Two), rate(Five)
+	r.FalseWins, r.FoundTwo, r.FoundFive = rate(SameCode), rate(TwoPercent), rate(FivePercent)
 	return r
 }

@@ -47,7 +47,7 @@ func TestVersions(t *testing.T) {
 			if changed == body {
 				t.Errorf("%s, %s: nothing changed", f, truth)
 			}
-			if truth != Itself && strings.Count(body, "range 357") != 1 {
+			if truth != SameCode && strings.Count(body, "range 357") != 1 {
 				t.Errorf("%s does not work in 357 turns", f)
 			}
 			whole := edit(truth)(src)
@@ -92,10 +92,11 @@ func TestKnown(t *testing.T) {
 	}
 	r := &runner{o: Options{Measure: 5, MinGain: 0.01}, store: s, machine: flow.ThisMachine("")}
 	d := func(i int, change func(*Done)) {
-		x := Done{Task: plan(Two, i), Machine: r.machine, Rule: bench.Rule, Measure: 5, Result: &beagle.Measurement{
-			MinGain: 0.01,
-			Faster:  i == 1,
-		}}
+		x := Done{Task: plan(TwoPercent, i), Machine: r.machine, Rule: bench.Rule, Measure: 5,
+			Result: &beagle.Measurement{
+				MinGain: 0.01,
+				Faster:  i == 1,
+			}}
 		change(&x)
 		if err := j.Append(x); err != nil {
 			t.Fatal(err)
@@ -113,18 +114,18 @@ func TestKnown(t *testing.T) {
 	if err != nil || len(known) != 3 {
 		t.Fatalf("%d trials count, want 3: %v", len(known), err)
 	}
-	if next := missing(Two, known); next != plan(Two, 2) {
+	if next := firstMissing(TwoPercent, known); next != plan(TwoPercent, 2) {
 		t.Errorf("next is %+v, want the hole", next)
 	}
 	rates := Rates(known)
 	if rates.FoundTwo != bench.RateOf(1, 3) || rates.FalseWins.Trials != 0 {
 		t.Errorf("%+v", rates)
 	}
-	r.o.Trials = map[Truth]int{Two: 6, Itself: 1}
-	if next, ok := r.next(known); !ok || next != Itself {
+	r.o.Trials = map[Truth]int{TwoPercent: 6, SameCode: 1}
+	if next, ok := r.next(known); !ok || next != SameCode {
 		t.Errorf("next is %q", next)
 	}
-	r.o.Trials = map[Truth]int{Two: 3}
+	r.o.Trials = map[Truth]int{TwoPercent: 3}
 	if next, ok := r.next(known); ok {
 		t.Errorf("one more of %q, although all are made", next)
 	}

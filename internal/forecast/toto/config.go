@@ -37,18 +37,18 @@ func parseConfig(text []byte) (config, error) {
 		return c, err
 	}
 	if c.Heads > 0 {
-		c.Groups = or(c.Groups, c.Heads)
-		c.KeyWidth = or(c.KeyWidth, c.Width/c.Heads)
+		c.Groups = orDefault(c.Groups, c.Heads)
+		c.KeyWidth = orDefault(c.KeyWidth, c.Width/c.Heads)
 	}
-	c.ValueWidth = or(c.ValueWidth, c.KeyWidth)
-	c.Hidden = or(c.Hidden, (4*c.Width*2/3+7)/8*8)
+	c.ValueWidth = orDefault(c.ValueWidth, c.KeyWidth)
+	c.Hidden = orDefault(c.Hidden, (4*c.Width*2/3+7)/8*8)
 	if c.KeysWeight == nil {
 		c.KeysWeight = &c.NormWeight
 	}
 	return c, c.check()
 }
 
-func or(n, otherwise int) int {
+func orDefault(n, otherwise int) int {
 	if n == 0 {
 		return otherwise
 	}

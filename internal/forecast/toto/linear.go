@@ -22,11 +22,11 @@ func (l linear) apply(x []float32) []float32 {
 			l.block(x[r*l.in:(r+2)*l.in], y[r*l.out:(r+2)*l.out], o)
 		}
 		if r < rows {
-			l.plain(x, y, r, o, o+4)
+			l.computeRow(x, y, r, o, o+4)
 		}
 	}
 	for r := range rows {
-		l.plain(x, y, r, o, l.out)
+		l.computeRow(x, y, r, o, l.out)
 		if l.bias != nil {
 			add(y[r*l.out:(r+1)*l.out], l.bias)
 		}
@@ -36,8 +36,8 @@ func (l linear) apply(x []float32) []float32 {
 
 func (l linear) row(o int) []float32 { return l.weight[o*l.in : (o+1)*l.in] }
 
-// plain computes outputs of a row one by one.
-func (l linear) plain(x, y []float32, r, from, to int) {
+// computeRow computes outputs of a row one by one.
+func (l linear) computeRow(x, y []float32, r, from, to int) {
 	for o := from; o < to; o++ {
 		y[r*l.out+o] = dot(x[r*l.in:(r+1)*l.in], l.row(o))
 	}

@@ -2,13 +2,13 @@ package toto
 
 import "math"
 
-// leastScale is the least deviation for scaling. settled is the number of values that a mean and a
-// deviation need. reach is how many deviations a forecast may lie beyond the seen values. The
+// leastScale is the least deviation for scaling. settledCount is the number of values that a mean
+// and a deviation need. reach is how many deviations a forecast may lie beyond the seen values. The
 // published results used the same values.
 const (
-	leastScale = 1e-6
-	settled    = 8
-	reach      = 1e4
+	leastScale   = 1e-6
+	settledCount = 8
+	reach        = 1e4
 )
 
 // A row is a series as the model sees it: whole patches.
@@ -24,7 +24,7 @@ type measure struct{ mean, deviation float32 }
 // measures returns one for each patch. Patches that end before enough was seen share the measure of
 // the first values.
 func (r row) measures() (all []measure) {
-	early, n := r.early(), 0
+	early, n := r.earlyMeasure(), 0
 	mean, squares := 0.0, 0.0
 	total := 0.0
 	for i, v := range r.values {
@@ -40,7 +40,7 @@ func (r row) measures() (all []measure) {
 			continue
 		}
 		m := early
-		if n >= settled {
+		if n >= settledCount {
 			deviation := math.Sqrt(squares / float64(max(1, n-1)))
 			m = measure{float32(mean), float32(max(leastScale, deviation))}
 		}
@@ -49,12 +49,12 @@ func (r row) measures() (all []measure) {
 	return all
 }
 
-// early measures the first values that were seen.
-func (r row) early() measure {
+// earlyMeasure measures the first values that were seen.
+func (r row) earlyMeasure() measure {
 	total, n := 0.0, 0
 	var first []float64
 	for i, v := range r.values {
-		if r.seen[i] && n < settled {
+		if r.seen[i] && n < settledCount {
 			first = append(first, float64(v))
 			total += float64(v)
 			n++

@@ -25,7 +25,7 @@ func (a *activation) binary(s *state, in *ssa.BinOp) Value {
 	if u, ok := x.(*Str); ok {
 		v, ok := y.(*Str)
 		if !ok {
-			giveUp("%s", why(y))
+			giveUp("%s", poisonReason(y))
 		}
 		return a.strings(in.Op, u, v)
 	}

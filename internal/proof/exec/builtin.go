@@ -66,7 +66,7 @@ func (a *activation) length(name string, v Value) Value {
 	case *Agg:
 		n = len(v.Elems)
 	default:
-		giveUp("the length of %s", why(v))
+		giveUp("the length of %s", poisonReason(v))
 	}
 	return a.m.Pool.Const(a.m.IntBits, uint64(n))
 }
@@ -83,7 +83,7 @@ func (m *Machine) contents(s *state, v Value) []Value {
 	case *Slice:
 		return m.elems(s, v)
 	}
-	giveUp("%s", why(v))
+	giveUp("%s", poisonReason(v))
 	return nil
 }
 
@@ -91,7 +91,7 @@ func (m *Machine) contents(s *state, v Value) []Value {
 func (a *activation) grow(s *state, in *ssa.Call, to, what Value) Value {
 	x, ok := to.(*Slice)
 	if !ok {
-		giveUp("%s", why(to))
+		giveUp("%s", poisonReason(to))
 	}
 	// Appending nothing returns the slice itself, even nil.
 	list := a.m.contents(s, what)
@@ -120,7 +120,7 @@ func (a *activation) grow(s *state, in *ssa.Call, to, what Value) Value {
 func (a *activation) copy(s *state, to, from Value) Value {
 	x, ok := to.(*Slice)
 	if !ok {
-		giveUp("%s", why(to))
+		giveUp("%s", poisonReason(to))
 	}
 	list := a.m.contents(s, from)
 	n := min(x.Len, len(list))

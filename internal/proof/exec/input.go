@@ -245,7 +245,7 @@ func (m *Machine) makeInput(s *state, t types.Type, name string, shape Shape, at
 	panic("exec: a shape of a type that cannot be made")
 }
 
-// Run runs the program's function. It panics with [Stopped] or [term.Limit]
+// Run runs the program's function. It panics with [LimitReached] or [term.Limit]
 // when a limit is reached.
 func (m *Machine) Run(in *Input) []*Outcome {
 	list := m.call(m.prog.Target, in.args, nil, nil, append([]Value(nil), in.heap...))

@@ -123,7 +123,7 @@ func (a *activation) pointer(s *state, v ssa.Value) *Ptr {
 	x := a.value(s, v)
 	p, ok := x.(*Ptr)
 	if !ok {
-		giveUp("%s", why(x))
+		giveUp("%s", poisonReason(x))
 	}
 	if p.Obj == 0 {
 		a.end(s, &Outcome{Kind: Panicked})
@@ -197,7 +197,7 @@ func (a *activation) simple(s *state, in ssa.Value) Value {
 func (a *activation) field(v Value, i int) Value {
 	g, ok := v.(*Agg)
 	if !ok {
-		giveUp("%s", why(v))
+		giveUp("%s", poisonReason(v))
 	}
 	return g.Elems[i]
 }
@@ -327,7 +327,7 @@ func (a *activation) index(s *state, in *ssa.Index) (Value, []*state, bool) {
 	case *Agg:
 		list = x.Elems
 	default:
-		giveUp("%s", why(x))
+		giveUp("%s", poisonReason(x))
 	}
 	// Out of range, the path ends in a panic.
 	i := a.demandBelow(s, in.Index, len(list))
@@ -368,7 +368,7 @@ func (a *activation) indexAddr(s *state, in *ssa.IndexAddr) (Value, []*state, bo
 		at = a.pointer(s, in.X)
 		n = int(in.X.Type().Underlying().(*types.Pointer).Elem().Underlying().(*types.Array).Len())
 	default:
-		giveUp("%s", why(x))
+		giveUp("%s", poisonReason(x))
 	}
 	if s.dead {
 		return nil, nil, true
@@ -467,7 +467,7 @@ func (a *activation) slice(s *state, in *ssa.Slice) (Value, []*state, bool) {
 		most = int(in.X.Type().Underlying().(*types.Pointer).Elem().Underlying().(*types.Array).Len())
 		view = Slice{At: *p, Len: most, Cap: most}
 	default:
-		giveUp("%s", why(x))
+		giveUp("%s", poisonReason(x))
 	}
 	p := a.m.Pool
 	// Bounds that are left out have their defaults. All are compared with 64 bits.

@@ -54,7 +54,7 @@ func (m *Machine) part(v Value, path []Step) Value {
 		// A value without parts is unknown, and holds the reason.
 		a, ok := v.(*Agg)
 		if !ok {
-			giveUp("%s", why(v))
+			giveUp("%s", poisonReason(v))
 		}
 		// A known step is taken at once.
 		if st.Sym == nil {
@@ -80,7 +80,7 @@ func (m *Machine) selectValue(list []Value, index *term.Term) Value {
 		for i, v := range list {
 			t, ok := v.(*term.Term)
 			if !ok {
-				giveUp("%s", why(v))
+				giveUp("%s", poisonReason(v))
 			}
 			terms[i] = t
 		}
@@ -118,7 +118,7 @@ func (m *Machine) withPart(old Value, path []Step, v Value) Value {
 	}
 	a, ok := old.(*Agg)
 	if !ok {
-		giveUp("%s", why(old))
+		giveUp("%s", poisonReason(old))
 	}
 	// Strings cannot change, so the memory behind one may not.
 	if a.Shared {
@@ -182,7 +182,7 @@ func sub(p *Ptr, st Step) *Ptr {
 	return &Ptr{Obj: p.Obj, Path: append(p.Path[:len(p.Path):len(p.Path)], st)}
 }
 
-func why(v Value) string {
+func poisonReason(v Value) string {
 	if p, ok := v.(Poison); ok {
 		return p.Why
 	}

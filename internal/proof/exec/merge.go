@@ -84,7 +84,7 @@ func appendShape(b []byte, v Value, steer bool) []byte {
 	case nil:
 		b = append(b, '-')
 	default:
-		giveUp("%s", why(v))
+		giveUp("%s", poisonReason(v))
 	}
 	return append(b, ';')
 }

@@ -255,6 +255,7 @@ func (p *plan) findSteer() {
 		for _, in := range b.Instrs {
 			switch in := in.(type) {
 			case *ssa.IndexAddr:
+				// Where memory is read, and how much of it is made.
 				mark(in.Index)
 			case *ssa.Index:
 				mark(in.Index)
@@ -268,6 +269,7 @@ func (p *plan) findSteer() {
 			case *ssa.Next:
 				mark(in)
 			case *ssa.Call:
+				// A callee or the caller may loop as often as an integer says.
 				for _, a := range in.Call.Args {
 					if isInt(a.Type()) {
 						mark(a)
@@ -280,6 +282,7 @@ func (p *plan) findSteer() {
 					}
 				}
 			case *ssa.If:
+				// A comparison that ends a loop.
 				if cmp, ok := in.Cond.(*ssa.BinOp); ok && p.leaves(b) && syntax.IsInteger(cmp.X.Type()) {
 					mark(cmp.X)
 					mark(cmp.Y)
@@ -301,8 +304,8 @@ func (p *plan) leaves(b *ssa.BasicBlock) bool {
 }
 
 func isInt(t types.Type) bool {
-	b, ok := t.Underlying().(*types.Basic)
-	return ok && (b.Kind() == types.Int || b.Kind() == types.Uint)
+	kind := syntax.Kind(t)
+	return kind == types.Int || kind == types.Uint
 }
 
 // findDrives finds what grows or shrinks with each turn of a loop.

@@ -161,7 +161,7 @@ func symbolic(t *testing.T, lib *Library, p *Program, c call) (got, why string) 
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
-		case Stopped:
+		case LimitReached:
 			why = r.Why
 		case term.Limit:
 			why = r.Error()

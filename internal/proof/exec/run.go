@@ -30,7 +30,7 @@ type Machine struct {
 	observe  bool
 	fill     func(t types.Type, w int) *term.Term // makes constants in place of the input's variables, if set
 
-	Tick func() // is called for each state; it may panic with [Stopped]
+	Tick func() // is called for each state; it may panic with [LimitReached]
 }
 
 // variables are those of packages, with their values after initialisation.
@@ -178,18 +178,18 @@ func (a *activation) run(s *state) {
 func (m *Machine) tickState() {
 	m.states++
 	if m.states > m.States {
-		panic(Stopped{"more than the allowed number of states"})
+		panic(LimitReached{"more than the allowed number of states"})
 	}
 	if m.Tick != nil {
 		m.Tick()
 	}
 	if m.ctx.Err() != nil {
-		panic(Stopped{"the work was called off"})
+		panic(LimitReached{"the work was called off"})
 	}
 }
 
-// Stopped is the value of a machine's panic at a limit.
-type Stopped struct{ Why string }
+// LimitReached is the value of a machine's panic at a limit.
+type LimitReached struct{ Why string }
 
 // block runs a state to the end of its block. A state that splits at an
 // instruction comes back as several.
@@ -350,7 +350,7 @@ func (a *activation) term(s *state, v ssa.Value) *term.Term {
 	x := a.value(s, v)
 	t, ok := x.(*term.Term)
 	if !ok {
-		giveUp("%s", why(x))
+		giveUp("%s", poisonReason(x))
 	}
 	return t
 }

@@ -73,11 +73,7 @@ func giveUp(format string, args ...any) { panic(unknown{fmt.Sprintf(format, args
 
 // width returns the bits of an integer type or bool, or 0.
 func (m *Machine) width(t types.Type) int {
-	b, ok := t.Underlying().(*types.Basic)
-	if !ok {
-		return 0
-	}
-	switch b.Kind() {
+	switch syntax.Kind(t) {
 	case types.Bool, types.UntypedBool:
 		return 1
 	case types.Int8, types.Uint8:
@@ -94,10 +90,7 @@ func (m *Machine) width(t types.Type) int {
 	return 0
 }
 
-func signedType(t types.Type) bool {
-	b, ok := t.Underlying().(*types.Basic)
-	return ok && b.Info()&types.IsInteger != 0 && b.Info()&types.IsUnsigned == 0
-}
+func signedType(t types.Type) bool { return syntax.IsInteger(t) && !syntax.Has(t, types.IsUnsigned) }
 
 // zero returns the zero value of a type.
 func (m *Machine) zero(t types.Type) Value {

@@ -16,7 +16,7 @@ func (p *Pool) Write(w io.Writer, asserted ...*Term) error {
 		s.names[v] = fmt.Sprintf("v%d", i)
 	}
 	// Each term is defined once by name, since it may be used often.
-	for _, t := range p.below(asserted) {
+	for _, t := range p.orderTerms(asserted) {
 		s.define(t)
 	}
 	for _, t := range asserted {
@@ -26,8 +26,8 @@ func (p *Pool) Write(w io.Writer, asserted ...*Term) error {
 	return err
 }
 
-// below returns terms and all terms below them, each after its arguments.
-func (p *Pool) below(terms []*Term) (list []*Term) {
+// orderTerms returns terms and all terms below them, each after its arguments.
+func (p *Pool) orderTerms(terms []*Term) (list []*Term) {
 	// Find them with a stack of our own: terms are deep.
 	need := map[*Term]bool{}
 	stack := append([]*Term(nil), terms...)

@@ -75,8 +75,9 @@ func (b Base) Lock(what string) (*store.Lock, error) {
 		b.ID+"`, or give another --id")
 }
 
-// Ours returns a check that no other controller drives the rollout. The caller is at the round.
-func (b Base) Ours(round func() int) func() error {
+// SoleController returns a check that no other controller drives the rollout. The caller is at the
+// round.
+func (b Base) SoleController(round func() int) func() error {
 	return func() error {
 		f, err := b.Load()
 		switch {
@@ -85,7 +86,7 @@ func (b Base) Ours(round func() int) func() error {
 		case f.Over():
 			return fmt.Errorf("rollout %s is over: %s", b.ID, f.State.Cause)
 		}
-		return f.At(round(), b.ID)
+		return f.CheckRound(round(), b.ID)
 	}
 }
 

@@ -17,12 +17,12 @@ import (
 
 // A Crew talks to the processes of a rollout, and to its outside guardrails. It decides nothing.
 type Crew struct {
-	Clients []*capture.Client
-	Watch   func(context.Context) (hold, end string) // asks the outside guardrails in each beat; may be nil
-	Stop    func() bool                              // whether a person wants it to end; may be nil
-	Ours    func() error                             // why it must start no process any more; may be nil
-	Beat    time.Duration                            // between heartbeats; default a second
-	Warn    func(string)                             // warns a person at once; may be nil
+	Clients   []*capture.Client
+	Watch     func(context.Context) (hold, end string) // asks the outside guardrails in each beat; may be nil
+	Stop      func() bool                              // whether a person wants it to end; may be nil
+	CheckSole func() error                             // why it must start no process any more; may be nil
+	Beat      time.Duration                            // between heartbeats; default a second
+	Warn      func(string)                             // warns a person at once; may be nil
 }
 
 // News are a crew's findings. They have a JSON form.
@@ -32,17 +32,17 @@ type News struct {
 	Warnings []string      `json:"warnings,omitempty"`
 }
 
-// stopped is the cause when a person ends a rollout.
-const stopped = "a person stopped it"
+// causeStopped is the cause when a person ends a rollout.
+const causeStopped = "a person stopped it"
 
-// Stopped returns the news that a person wants the rollout to end.
-func Stopped() *News { return &News{Round: rollout.Round{Stop: stopped}} }
+// StopNews returns the news that a person wants the rollout to end.
+func StopNews() *News { return &News{Round: rollout.Round{Stop: causeStopped}} }
 
 // Begin starts all processes, or none. A killed controller may leave a lease; Begin waits for its
 // end.
 func (c *Crew) Begin(ctx context.Context, o *wire.RolloutOrders) (*News, error) {
 	if c.Stop != nil && c.Stop() {
-		return Stopped(), nil
+		return StopNews(), nil
 	}
 	n := &News{Seats: make([]Seat, len(c.Clients))}
 	for i, at := range c.Clients {
@@ -51,7 +51,7 @@ func (c *Crew) Begin(ctx context.Context, o *wire.RolloutOrders) (*News, error) 
 			if err == nil {
 				break
 			}
-			var refused *capture.Refused
+			var refused *capture.Refusal
 			if !errors.As(err, &refused) || !strings.Contains(refused.Why, "another controller") || tries > 15 {
 				c.Release(context.WithoutCancel(ctx), n.Seats)
 				return nil, fmt.Errorf("nothing was started: %w", err)
@@ -91,13 +91,13 @@ func Pause(ctx context.Context, d time.Duration) error {
 // start starts a process, if the rollout is still this crew's. One that was paused may wake after
 // another has rolled back, so it looks again once the process runs.
 func (c *Crew) start(ctx context.Context, at *capture.Client, o *wire.RolloutOrders, s *Seat) error {
-	if err := c.ours(); err != nil {
+	if err := c.checkSole(); err != nil {
 		return err
 	}
 	if err := start(ctx, at, o, s); err != nil {
 		return err
 	}
-	err := c.ours()
+	err := c.checkSole()
 	if err != nil {
 		only := Crew{Clients: []*capture.Client{at}, Warn: c.Warn}
 		only.Release(context.WithoutCancel(ctx), []Seat{*s})
@@ -106,15 +106,15 @@ func (c *Crew) start(ctx context.Context, at *capture.Client, o *wire.RolloutOrd
 	return err
 }
 
-// A lost is an error of a crew whose rollout another controller drives or has ended.
-type lost struct{ error }
+// A lostRollout is an error of a crew whose rollout another controller drives or has ended.
+type lostRollout struct{ error }
 
-func (c *Crew) ours() error {
-	if c.Ours == nil {
+func (c *Crew) checkSole() error {
+	if c.CheckSole == nil {
 		return nil
 	}
-	if err := c.Ours(); err != nil {
-		return lost{err}
+	if err := c.CheckSole(); err != nil {
+		return lostRollout{err}
 	}
 	return nil
 }
@@ -146,7 +146,7 @@ func (c *Crew) Listen(
 			return nil, err
 		}
 		if c.Stop != nil && c.Stop() {
-			n.Round.Stop = stopped
+			n.Round.Stop = causeStopped
 			return n, nil
 		}
 		said, err := c.beat(ctx, o, n)
@@ -171,7 +171,7 @@ const beatWithin = 5 * time.Second
 func (c *Crew) beat(ctx context.Context, o *wire.RolloutOrders, n *News) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, beatWithin)
 	defer cancel()
-	n.Round.Heard = make([]rollout.Heard, len(c.Clients))
+	n.Round.Heard = make([]rollout.ProcessNews, len(c.Clients))
 	said, gone := make([][]string, len(c.Clients)), make([]error, len(c.Clients))
 	var all sync.WaitGroup
 	if c.Watch != nil {
@@ -179,7 +179,8 @@ func (c *Crew) beat(ctx context.Context, o *wire.RolloutOrders, n *News) ([]stri
 	}
 	for i, at := range c.Clients {
 		all.Go(func() {
-			a := &processBeat{crew: c, at: at, orders: o, seat: &n.Seats[i], heard: rollout.Heard{Process: at.Address}}
+			a := &processBeat{crew: c, at: at, orders: o, seat: &n.Seats[i],
+				heard: rollout.ProcessNews{Process: at.Address}}
 			a.ask(ctx)
 			n.Round.Heard[i], said[i], gone[i] = a.heard, a.warnings, a.gone
 		})
@@ -193,7 +194,7 @@ func (n *News) tells(seats []Seat, held string) bool {
 	if n.Round.Hold != held || n.Round.End != "" || len(n.Warnings) > 0 || !slices.Equal(n.Seats, seats) {
 		return true
 	}
-	return slices.ContainsFunc(n.Round.Heard, func(h rollout.Heard) bool {
+	return slices.ContainsFunc(n.Round.Heard, func(h rollout.ProcessNews) bool {
 		return len(h.Blocks) > 0 || h.Silent > rollout.Patience || h.Tripped != "" || h.Ended != ""
 	})
 }
@@ -204,7 +205,7 @@ type processBeat struct {
 	at       *capture.Client
 	orders   *wire.RolloutOrders
 	seat     *Seat
-	heard    rollout.Heard
+	heard    rollout.ProcessNews
 	warnings []string
 	gone     error // the rollout is not the crew's any more
 }
@@ -216,7 +217,7 @@ func (a *processBeat) warn(format string, args ...any) {
 // ask renews the lease of a process and takes its blocks.
 func (a *processBeat) ask(ctx context.Context) {
 	r, _, err := a.at.Do(ctx, wire.Request{Verb: wire.VerbRolloutBeat, Lease: a.seat.Lease, Rollout: a.orders})
-	var refused *capture.Refused
+	var refused *capture.Refusal
 	if errors.As(err, &refused) {
 		err = a.crew.start(ctx, a.at, a.orders, a.seat) // it was started again
 	}
@@ -236,11 +237,11 @@ func (a *processBeat) ask(ctx context.Context) {
 		a.warn("%s: %d requests got no arm and ran the original: %s", a.at.Address, r.Rollout.NoArm, why)
 	}
 	a.take(r.Rollout.Blocks)
-	a.ended(ctx, r.Rollout)
+	a.explainOriginal(ctx, r.Rollout)
 }
 
 func (a *processBeat) silent(err error) {
-	if errors.As(err, new(lost)) {
+	if errors.As(err, new(lostRollout)) {
 		a.gone = err
 		return
 	}
@@ -268,9 +269,9 @@ func (a *processBeat) take(blocks []wire.RolloutBlock) {
 	}
 }
 
-// ended finds out why a process runs the original by itself. A process that heard of no controller
-// for a while gets the order to go on.
-func (a *processBeat) ended(ctx context.Context, r *wire.RolloutReply) {
+// explainOriginal finds out why a process runs the original by itself. A process that heard of no
+// controller for a while gets the order to go on.
+func (a *processBeat) explainOriginal(ctx context.Context, r *wire.RolloutReply) {
 	for _, s := range r.Switches {
 		if !wire.Matches(a.orders.Function, s.Function) || s.Running {
 			continue

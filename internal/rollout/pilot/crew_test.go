@@ -30,7 +30,7 @@ func TestPaused(t *testing.T) {
 	}
 	o := f.Orders(wire.RolloutOrders{Slice: 4, Turns: 3, Lease: 3})
 	crew := &Crew{Clients: []*capture.Client{service(t, same)}, Beat: 50 * time.Millisecond, Stop: b.Stopped,
-		Ours: b.Ours(func() int { return 0 })}
+		CheckSole: b.SoleController(func() int { return 0 })}
 	running := func() bool {
 		held, err := Look(t.Context(), crew.Clients, "p.Work")
 		if err != nil {
@@ -51,7 +51,7 @@ func TestPaused(t *testing.T) {
 	crew.Release(t.Context(), news.Seats)
 	for _, other := range []func(){
 		func() { f.Log.Round = 1 },
-		func() { f.Log.Round = 0; f.Enter(Stopped(), time.Now()) },
+		func() { f.Log.Round = 0; f.Enter(StopNews(), time.Now()) },
 	} {
 		other()
 		if err := b.Save(f); err != nil {

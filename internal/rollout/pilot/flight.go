@@ -23,13 +23,13 @@ type Log struct {
 	News     string           `json:"news,omitempty"` // name of the news of this round, where they have one
 	Seats    []Seat           `json:"seats,omitempty"`
 	Last     rollout.Decision `json:"last"`
-	Told     []Told           `json:"told,omitempty"`     // the decisions that changed something
+	Told     []ToldDecision   `json:"told,omitempty"`     // the decisions that changed something
 	Warned   int              `json:"warned,omitempty"`   // warnings so far
 	Warnings []string         `json:"warnings,omitempty"` // the last of them
 }
 
-// A Told is a decision that changed something.
-type Told struct {
+// A ToldDecision is a decision that changed something.
+type ToldDecision struct {
 	At time.Time `json:"at"`
 	rollout.Decision
 }
@@ -57,7 +57,7 @@ func (f *Flight) Enter(n *News, at time.Time) []rollout.Decision {
 		f.Log.Last = d
 		if d.Action != rollout.Hold {
 			told = append(told, d)
-			f.Log.Told = append(f.Log.Told, Told{at, d})
+			f.Log.Told = append(f.Log.Told, ToldDecision{at, d})
 		}
 	}
 	return told
@@ -75,9 +75,9 @@ func (l *Log) NewWarnings(seen int) []string {
 	return l.Warnings[max(0, len(l.Warnings)-max(0, l.Warned-seen)):]
 }
 
-// At refuses a state that is not at the round of the controller named by its rollout: another one
-// has gone on with it.
-func (f *Flight) At(round int, id string) error {
+// CheckRound refuses a state that is not at the round of the controller named by its rollout:
+// another one has gone on with it.
+func (f *Flight) CheckRound(round int, id string) error {
 	if f.Log.Round == round {
 		return nil
 	}
@@ -96,8 +96,8 @@ func (f *Flight) Leg() Leg {
 		Decision: f.Log.Last}
 }
 
-// Anew forgets the leases: a controller begins that did not hold them.
-func (f *Flight) Anew() {
+// ForgetLeases forgets the leases: a controller begins that did not hold them.
+func (f *Flight) ForgetLeases() {
 	f.Log.Seats = nil
 	f.Log.Last = rollout.Decision{Action: rollout.Hold, Cause: "it has just begun", Share: f.Share()}
 }

@@ -112,7 +112,7 @@ func TestFlight(t *testing.T) {
 		lines[2].Reverted == "" || lines[2].Why != "why" {
 		t.Errorf("%+v, %v", lines, err)
 	}
-	told := f.Enter(Stopped(), time.Now())
+	told := f.Enter(StopNews(), time.Now())
 	if len(told) != 1 || told[0].Action != rollout.RollBack || !f.Over() || len(f.Log.Told) != 1 {
 		t.Errorf("%+v, %+v", told, f.Log)
 	}

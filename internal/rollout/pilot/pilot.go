@@ -26,7 +26,7 @@ type Pilot struct {
 // run the original. It returns the last decision.
 func (p *Pilot) Run(ctx context.Context) (rollout.Decision, error) {
 	p.ctx = ctx
-	p.Flight.Anew()
+	p.Flight.ForgetLeases()
 	at, err := Fly(p, p.Flight.Leg())
 	return at.Decision, err
 }

@@ -34,7 +34,7 @@ func (w *world) requests(e *rollout.Experiment) rollout.Block {
 	w.slices = w.slices[:0]
 	for _, arm := range arms {
 		s := rollout.Slice{Arm: arm, Pod: p.name, Build: "b1", Start: start, End: p.now,
-			Counts: w.drawn(p, arm, seconds*counted, factor, load)}
+			Counts: w.drawRequests(p, arm, seconds*counted, factor, load)}
 		if w.rng.Float64() >= w.Lost {
 			w.slices = append(w.slices, s)
 		}
@@ -42,9 +42,9 @@ func (w *world) requests(e *rollout.Experiment) rollout.Block {
 	return rollout.Block{ID: p.name, Seq: p.seq, Planned: arms, Slices: w.slices, Received: p.now}
 }
 
-// drawn sums up the requests of an arm. The factor is that of the process at this time, so it hits
-// all arms; only chance sets the arms apart.
-func (w *world) drawn(p *process, arm rollout.Arm, share, factor, load float64) rollout.Counts {
+// drawRequests sums up the requests of an arm. The factor is that of the process at this time, so
+// it hits all arms; only chance sets the arms apart.
+func (w *world) drawRequests(p *process, arm rollout.Arm, share, factor, load float64) rollout.Counts {
 	var truth Truth
 	if arm == rollout.Candidate {
 		truth = w.truth

@@ -22,8 +22,8 @@ type Scenario struct {
 
 func always(t Truth) func(uint64) Truth { return func(uint64) Truth { return t } }
 
-// Nothing are scenarios in which the candidate is the original.
-func Nothing() []Scenario {
+// NullScenarios are scenarios in which the candidate is the original.
+func NullScenarios() []Scenario {
 	same := always(Truth{})
 	return []Scenario{
 		{"noise without memory", Service{}, same},

@@ -24,7 +24,7 @@ func try(t *testing.T, s Scenario, n int) []Outcome {
 // noise at most 4 % may; in ours about 1 % do.
 func TestNothingShips(t *testing.T) {
 	shipped, rollouts := 0, 0
-	for _, s := range sampletest.Of(t, Nothing(), noisesDrawn) {
+	for _, s := range sampletest.Of(t, NullScenarios(), noisesDrawn) {
 		all := try(t, s, 40)
 		n := Shipped(all)
 		shipped, rollouts = shipped+n, rollouts+len(all)
@@ -89,7 +89,7 @@ func TestUsers(t *testing.T) {
 
 // TestSeeds: a seed says all.
 func TestSeeds(t *testing.T) {
-	a, b := try(t, Nothing()[7], 4), try(t, Nothing()[7], 4)
+	a, b := try(t, NullScenarios()[7], 4), try(t, NullScenarios()[7], 4)
 	for i := range a {
 		if a[i] != b[i] {
 			t.Errorf("seed %d: %+v and %+v", i+1, a[i], b[i])

@@ -37,7 +37,7 @@ const (
 	samples                 = 20_000 // in a window
 	noise                   = 0.02   // of each function's cost from window to window
 	// Windows are those of one replay, and At is where its event begins.
-	Windows, At = 192, 132
+	Windows, EventAt = 192, 132
 )
 
 // An Outcome counts the findings of one replay.
@@ -88,8 +88,8 @@ func Replay(event Event, seed uint64) (Outcome, error) {
 			return out, err
 		}
 		for _, f := range found {
-			if wanted(event, f) && !out.Found && i >= At {
-				out.Found, out.After = true, i-At
+			if wanted(event, f) && !out.Found && i >= EventAt {
+				out.Found, out.After = true, i-EventAt
 			} else {
 				out.False++
 			}
@@ -98,8 +98,8 @@ func Replay(event Event, seed uint64) (Outcome, error) {
 	return out, nil
 }
 
-// Changed returns the function in which an event is, or "" where nothing should be found.
-func Changed(event Event) string {
+// ChangedFunction returns the function in which an event is, or "" where nothing should be found.
+func ChangedFunction(event Event) string {
 	switch event {
 	case SlowDown, SpeedUp:
 		return name(1, 1)
@@ -138,17 +138,17 @@ func (s *service) fix(p, f int, share float64) {
 // factor returns the event's effect on a function in a window.
 func (s *service) factor(p, f, i int) float64 {
 	switch {
-	case s.event == SlowDown && p == 1 && f == 1 && i >= At:
+	case s.event == SlowDown && p == 1 && f == 1 && i >= EventAt:
 		return 1.05
-	case s.event == SpeedUp && p == 1 && f == 1 && i >= At:
+	case s.event == SpeedUp && p == 1 && f == 1 && i >= EventAt:
 		return 0.9
-	case s.event == Doubled && p == 2 && f == 1 && i >= At:
+	case s.event == Doubled && p == 2 && f == 1 && i >= EventAt:
 		return 2
-	case s.event == Spike && p == 1 && f == 1 && i >= At && i < At+3:
+	case s.event == Spike && p == 1 && f == 1 && i >= EventAt && i < EventAt+3:
 		return 1.3
-	case s.event == Shift && p == 1 && f == 1 && i >= At:
+	case s.event == Shift && p == 1 && f == 1 && i >= EventAt:
 		return 0.8
-	case s.event == Shift && p == 1 && f == 2 && i >= At:
+	case s.event == Shift && p == 1 && f == 2 && i >= EventAt:
 		return 1 + 0.2*s.cost[1][1]/s.cost[1][2]
 	}
 	return 1

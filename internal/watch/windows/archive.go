@@ -120,8 +120,8 @@ func (a *Archive) last(most int) (out []watch.Window, err error) {
 	return out[max(0, len(out)-most):], nil
 }
 
-// A Judged is the result of a look at new windows.
-type Judged struct {
+// A LookResult is the result of a look at new windows.
+type LookResult struct {
 	Windows  int             // that were looked at
 	Findings []watch.Finding // that are new
 	Skipped  []watch.Skipped // by the last window
@@ -129,7 +129,7 @@ type Judged struct {
 }
 
 // Judge closes the stretches that are over, keeps them as windows, and looks at each.
-func (a *Archive) Judge(now time.Time, o Options) (*Judged, error) {
+func (a *Archive) Judge(now time.Time, o Options) (*LookResult, error) {
 	if err := a.close(now, o.Length); err != nil {
 		return nil, err
 	}
@@ -137,7 +137,7 @@ func (a *Archive) Judge(now time.Time, o Options) (*Judged, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Judged{}
+	out := &LookResult{}
 	// Look at each window once, and keep its findings.
 	for _, w := range windows {
 		if !w.End.After(a.state.Judged) {

@@ -166,7 +166,7 @@ func TestOutlooks(t *testing.T) {
 		t.Errorf("a trend: %+v", rising[0])
 	}
 	trend := Trends(make(func(i int) float64 { return 10 + 0.1*float64(i) }), time.Hour, rising)["cores"]
-	f := trend.Against(watch.Limit{Name: "saturation", Kind: watch.Saturated, Most: 22.5, Over: 1})
+	f := trend.FindingAgainst(watch.Limit{Name: "saturation", Kind: watch.Saturated, Most: 22.5, Over: 1})
 	if f == nil || f.Kind != watch.BreachAhead || f.Since.Sub(trend.End) < 5*time.Hour ||
 		f.Since.Sub(trend.End) > 7*time.Hour || !strings.Contains(f.Cause, "the forecast passes 22.5") {
 		t.Errorf("a limit that will be passed in six hours: %+v", f)

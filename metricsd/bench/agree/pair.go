@@ -172,10 +172,10 @@ func (s *speech) tagger() *tagger.Tagger {
 	entities := map[string]tagger.Entity{}
 	for _, id := range []string{"c1", "c2", "in-7", "u1"} {
 		if s.rng.IntN(2) == 0 {
-			entities[id] = tagger.Entity{Low: []string{s.one(tags)}, High: []string{s.one(tags), "task:" + id}}
+			entities[id] = tagger.Entity{Low: []string{s.pick(tags)}, High: []string{s.pick(tags), "task:" + id}}
 		}
 	}
-	t, err := tagger.New(s.one([]string{"none", "low", "high"}), entities)
+	t, err := tagger.New(s.pick([]string{"none", "low", "high"}), entities)
 	if err != nil {
 		panic(err) // no tag is empty
 	}

@@ -41,17 +41,17 @@ func newSpeech(rng *rand.Rand) *speech {
 	return s
 }
 
-func (s *speech) one(of []string) string { return of[s.rng.IntN(len(of))] }
+func (s *speech) pick(of []string) string { return of[s.rng.IntN(len(of))] }
 
 // line makes a new line. Most are valid.
 func (s *speech) line() line {
 	kind := types[s.rng.IntN(len(types)-2)]
 	if s.rng.IntN(20) == 0 {
-		kind = s.one(types)
+		kind = s.pick(types)
 	}
 	l := line{head: names[s.rng.IntN(3)] + ":", tail: "|" + kind, values: numbers[:4+s.rng.IntN(len(numbers)-4)]}
 	if s.rng.IntN(10) == 0 {
-		l.head = s.one(names) + ":"
+		l.head = s.pick(names) + ":"
 	}
 	if kind == "s" {
 		l.values = members
@@ -59,12 +59,12 @@ func (s *speech) line() line {
 	if s.rng.IntN(4) > 0 {
 		list := make([]string, s.rng.IntN(4))
 		for i := range list {
-			list[i] = s.one(tags)
+			list[i] = s.pick(tags)
 		}
 		l.tail += "|#" + strings.Join(list, ",")
 	}
 	for s.rng.IntN(3) == 0 {
-		l.tail += "|" + s.one(fields)
+		l.tail += "|" + s.pick(fields)
 	}
 	return l
 }
@@ -76,14 +76,14 @@ func (s *speech) datagram() []byte {
 		l := s.lines[s.rng.IntN(len(s.lines))]
 		switch s.rng.IntN(40) {
 		case 0:
-			d = append(d, s.one(others)...)
+			d = append(d, s.pick(others)...)
 		case 1:
 			l = s.line()
 			fallthrough
 		default:
-			d = append(append(append(d, l.head...), s.one(l.values)...), l.tail...)
+			d = append(append(append(d, l.head...), s.pick(l.values)...), l.tail...)
 		}
-		d = append(d, s.one([]string{"\n", "\n", "\n", "\r\n", "\n\n"})...)
+		d = append(d, s.pick([]string{"\n", "\n", "\n", "\r\n", "\n\n"})...)
 	}
 	if s.rng.IntN(2) == 0 {
 		d = d[:len(d)-1]
@@ -108,5 +108,5 @@ func (s *speech) spoil(b []byte) []byte {
 
 // sender draws the origin of a datagram: a network, and a container or none.
 func (s *speech) sender() (origin, detected string) {
-	return s.one([]string{"udp", "unixgram"}), s.one([]string{"", "c1", "c2"})
+	return s.pick([]string{"udp", "unixgram"}), s.pick([]string{"", "c1", "c2"})
 }

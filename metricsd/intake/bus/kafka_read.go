@@ -34,8 +34,8 @@ func (b *kafkaBus) Moves() Moves {
 	return b.moves
 }
 
-// moved counts a change of the log, and logs it for the operator.
-func (b *kafkaBus) moved(what func(*Moves) *uint64, says string, args ...any) {
+// countMove counts a change of the log, and logs it for the operator.
+func (b *kafkaBus) countMove(what func(*Moves) *uint64, says string, args ...any) {
 	b.mu.Lock()
 	*what(&b.moves)++
 	b.mu.Unlock()
@@ -101,7 +101,7 @@ func (r *kafkaReading) open(ctx context.Context, brokers *kadm.Client, within ti
 	}
 	known, marked := r.log.adopt(r.places)
 	if marked && !known {
-		r.moved(func(m *Moves) *uint64 {
+		r.countMove(func(m *Moves) *uint64 {
 			return &m.Anew
 		}, "this topic was not read before, it may have been deleted and made again; it is read from its start")
 		if err := patiently(ctx, within, func() error { return r.checkTopic(ctx) }); err != nil {
@@ -153,7 +153,7 @@ func (r *kafkaReading) record(ctx context.Context, is *kgo.Record) error {
 		case m.Place == last:
 			return nil
 		case m.Place > last+1:
-			r.moved(func(m *Moves) *uint64 {
+			r.countMove(func(m *Moves) *uint64 {
 				return &m.Removed
 			}, "messages were removed before they were read; give the topic a longer retention, or find out what "+
 				"cannot keep up",
@@ -183,7 +183,7 @@ func (r *kafkaReading) part(ctx context.Context, partition int32) error {
 		return fmt.Errorf("kafka: partition %d of %q has lost its end, and where is not to be learned: %w", partition,
 			r.options.Topic, err)
 	}
-	r.moved(func(m *Moves) *uint64 {
+	r.countMove(func(m *Moves) *uint64 {
 		return &m.EndLost
 	}, "a partition has lost its end, or other messages stand there; it is read again from where that may be, and "+
 		"parcels that were counted are not counted again",

@@ -213,7 +213,7 @@ func (b *natsBus) await(ctx context.Context) (*natsServer, error) {
 // readOne reads one server.
 func (b *natsBus) readOne(ctx context.Context, s *natsServer, places map[int32]int64, take func(Message) error) error {
 	place, mark := places[s.partition], places[^s.partition]
-	from, err := s.behind(ctx, place, mark)
+	from, err := s.nextNumber(ctx, place, mark)
 	if err != nil {
 		return fmt.Errorf("queue: %w", err)
 	}

@@ -133,10 +133,10 @@ func (l natsLog) Fatalf(string, ...any)  {}
 func (l natsLog) Debugf(string, ...any)  {}
 func (l natsLog) Tracef(string, ...any)  {}
 
-// behind returns the number from which to continue reading after a place. A stream may have lost
-// its end, and newer messages have numbers that were read before. Counted messages are removed, so
-// the stream holds few others, and all are read.
-func (s *natsServer) behind(ctx context.Context, place, mark int64) (int64, error) {
+// nextNumber returns the number from which to continue reading after a place. A stream may have
+// lost its end, and newer messages have numbers that were read before. Counted messages are
+// removed, so the stream holds few others, and all are read.
+func (s *natsServer) nextNumber(ctx context.Context, place, mark int64) (int64, error) {
 	if place <= 0 {
 		return 1, nil
 	}

@@ -19,8 +19,8 @@ import (
 // ends.
 var lockedOut = [][]byte{[]byte("server.(*fileStore).rebuildState("), []byte("server.(*fileStore).compactLocked(")}
 
-// given are the goroutines of abandoned servers: they stay.
-var given = struct {
+// abandonedServers are the goroutines of abandoned servers: they stay.
+var abandonedServers = struct {
 	sync.Mutex
 	up map[string]bool
 }{up: map[string]bool{}}
@@ -34,11 +34,11 @@ func stuck() bool { return len(stuckOnes()) > 0 }
 // needs the lock. They keep a store's memory until the process ends.
 func giveUp() bool {
 	found := stuckOnes()
-	given.Lock()
-	defer given.Unlock()
+	abandonedServers.Lock()
+	defer abandonedServers.Unlock()
 	for _, goroutine := range found {
-		if !given.up[goroutine] {
-			given.up[goroutine] = true
+		if !abandonedServers.up[goroutine] {
+			abandonedServers.up[goroutine] = true
 			return true
 		}
 	}
@@ -51,14 +51,14 @@ func stuckOnes() (found []string) {
 	if err := pprof.Lookup("goroutine").WriteTo(&stacks, 2); err != nil {
 		return nil
 	}
-	given.Lock()
-	defer given.Unlock()
+	abandonedServers.Lock()
+	defer abandonedServers.Unlock()
 	for stack := range bytes.SplitSeq(stacks.Bytes(), []byte("\n\n")) {
 		if !bytes.Contains(stack, lockedOut[0]) || !bytes.Contains(stack, lockedOut[1]) {
 			continue
 		}
 		goroutine, _, _ := bytes.Cut(stack, []byte(" ["))
-		if !given.up[string(goroutine)] {
+		if !abandonedServers.up[string(goroutine)] {
 			found = append(found, string(goroutine))
 		}
 	}

@@ -157,9 +157,9 @@ func digestOf(word string) (digest [sha256.Size]byte, err error) {
 	return sha256.Sum256([]byte(word)), nil
 }
 
-// Of returns the customer of a key; the default customer is "". It compares digests, so its time
-// reveals nothing about the keys.
-func (k *Keys) Of(key string) (customer string, known bool) {
+// Customer returns the customer of a key; the default customer is "". It compares digests, so its
+// time reveals nothing about the keys.
+func (k *Keys) Customer(key string) (customer string, known bool) {
 	customer, known = k.of[sha256.Sum256([]byte(key))]
 	return customer, known
 }
@@ -173,8 +173,8 @@ func Fingerprint(key string) string {
 	return hex.EncodeToString(digest[:4])
 }
 
-// Shown returns a customer's name as people read it.
-func Shown(customer string) string {
+// DisplayName returns a customer's name as people read it.
+func DisplayName(customer string) string {
 	if customer == "" {
 		return Default
 	}

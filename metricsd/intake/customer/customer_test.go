@@ -28,19 +28,19 @@ func TestKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	for key, want := range map[string]string{one: "acme", two: "acme", three: ""} {
-		if got, ok := k.Of(key); !ok || got != want {
+		if got, ok := k.Customer(key); !ok || got != want {
 			t.Errorf("%s is of %q, %v; want %q", key, got, ok, want)
 		}
 	}
 	for _, key := range []string{"", "acme", strings.ToUpper(one), one + " ", digested(one), digested(two)} {
-		if got, ok := k.Of(key); ok {
+		if got, ok := k.Customer(key); ok {
 			t.Errorf("%q opens the door of %q", key, got)
 		}
 	}
 	if got := k.Names(); !slices.Equal(got, []string{"", "acme"}) {
 		t.Errorf("customers %q", got)
 	}
-	if Shown("") != "default" || Shown("acme") != "acme" {
+	if DisplayName("") != "default" || DisplayName("acme") != "acme" {
 		t.Error("names are shown as others")
 	}
 	if name, ok := Named("default"); name != "" || !ok {
@@ -110,7 +110,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		for _, name := range k.Names() {
-			if again, ok := Named(Shown(name)); !ok || again != name {
+			if again, ok := Named(DisplayName(name)); !ok || again != name {
 				t.Errorf("%q is a customer", name)
 			}
 		}
@@ -119,7 +119,7 @@ func FuzzParse(f *testing.F) {
 			if len(words) != 2 || strings.HasPrefix(words[1], digestMark) {
 				continue
 			}
-			if got, ok := k.Of(words[1]); !ok || Shown(got) != words[0] {
+			if got, ok := k.Customer(words[1]); !ok || DisplayName(got) != words[0] {
 				t.Errorf("the key of %q opens the door of %q, %v", words[0], got, ok)
 			}
 		}

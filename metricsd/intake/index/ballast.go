@@ -36,8 +36,8 @@ type ballast struct {
 	there bool
 }
 
-// enough is the room that a write waits for; no write of the log or the manifest is longer.
-const enough = 4 << 20
+// writeRoom is the room that a write waits for; no write of the log or the manifest is longer.
+const writeRoom = 4 << 20
 
 func newBallast(dir string, size int64) *ballast {
 	b := &ballast{dir: dir, size: size}
@@ -76,7 +76,7 @@ func (b *ballast) wait() bool {
 	defer b.waiting.Add(-1)
 	for {
 		time.Sleep(50 * time.Millisecond)
-		if disk.Room(b.dir, enough) == nil {
+		if disk.Room(b.dir, writeRoom) == nil {
 			return true
 		}
 	}

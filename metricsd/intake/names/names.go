@@ -58,8 +58,8 @@ func (r *Room) take(n int) int {
 	return n
 }
 
-// Within makes a directory that holds a bounded number of names and shares a room with others.
-func Within(room *Room, most int) *Directory {
+// NewBounded makes a directory that holds a bounded number of names and shares a room with others.
+func NewBounded(room *Room, most int) *Directory {
 	d := New(most)
 	d.room = room
 	return d
@@ -117,7 +117,7 @@ func (d *Directory) insert(s *segment) {
 func (d *Directory) mergeAll() {
 	for {
 		d.mu.Lock()
-		a, b := d.like()
+		a, b := d.similarSegments()
 		if a == nil {
 			d.merging = false
 			d.mu.Unlock()
@@ -133,8 +133,8 @@ func (d *Directory) mergeAll() {
 	}
 }
 
-// like returns the two smallest segments of about the same size; the lock is held.
-func (d *Directory) like() (a, b *segment) {
+// similarSegments returns the two smallest segments of about the same size; the lock is held.
+func (d *Directory) similarSegments() (a, b *segment) {
 	for i := len(d.segments) - 1; i > 0; i-- {
 		a, b := d.segments[i-1], d.segments[i]
 		if a.len() < 2*b.len() && len(a.text)+len(b.text) <= math.MaxUint32 {

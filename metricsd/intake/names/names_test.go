@@ -94,7 +94,7 @@ func TestBoundAndEmpty(t *testing.T) {
 // TestASharedRoom fills three directories that have room for five names together.
 func TestASharedRoom(t *testing.T) {
 	room := NewRoom(5)
-	a, b, c := Within(room, 3), Within(room, 10), Within(room, 10)
+	a, b, c := NewBounded(room, 3), NewBounded(room, 10), NewBounded(room, 10)
 	for _, n := range []string{"a", "b", "c", "d"} {
 		a.Add(n)
 	}

@@ -61,7 +61,7 @@ func New(o Options, feed *tagger.Feed) *Source {
 // Run follows the engine until ctx is done.
 func (s *Source) Run(ctx context.Context) {
 	defer s.client.CloseIdleConnections()
-	s.Follower.Run(ctx, s.once)
+	s.Follower.Run(ctx, s.followStream)
 }
 
 // Stats returns those of the feed.
@@ -70,17 +70,17 @@ func (s *Source) Stats() (entities int, refused uint64) { return s.feed.Stats() 
 const (
 	// patience is the time limit of an answer.
 	patience = 10 * time.Second
-	// anew is the time until the list is read again.
-	anew = 10 * time.Minute
+	// relistInterval is the time until the list is read again.
+	relistInterval = 10 * time.Minute
 )
 
-// once opens the stream, reads the list, and follows the stream until it ends.
-func (s *Source) once(ctx context.Context, up func()) error {
+// followStream opens the stream, reads the list, and follows the stream until it ends.
+func (s *Source) followStream(ctx context.Context, up func()) error {
 	version, err := s.version(ctx)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, anew)
+	ctx, cancel := context.WithTimeout(ctx, relistInterval)
 	defer cancel()
 	const filters = `{"type":["container"],"event":["start","die","destroy","rename","update"]}`
 	stream, err := s.open(ctx, version+"/events?filters="+url.QueryEscape(filters))

@@ -289,7 +289,7 @@ func TestWrongAnswers(t *testing.T) {
 			defer server.Close()
 			store := tagger.NewStore(tagger.StoreOptions{})
 			s := New(Options{Socket: socket, Log: slog.New(slog.DiscardHandler)}, store.Feed())
-			if err := s.once(t.Context(), func() { t.Error("it has a whole list") }); err == nil {
+			if err := s.followStream(t.Context(), func() { t.Error("it has a whole list") }); err == nil {
 				t.Error("no error")
 			}
 		})

@@ -133,7 +133,7 @@ func address(configured string) (string, error) {
 // Run follows the server until ctx is done.
 func (s *Source) Run(ctx context.Context) {
 	defer s.client.CloseIdleConnections()
-	s.Follower.Run(ctx, s.once)
+	s.Follower.Run(ctx, s.followStream)
 }
 
 // Stats returns those of the feed.
@@ -142,9 +142,9 @@ func (s *Source) Stats() (entities int, refused uint64) { return s.feed.Stats() 
 // patience is the time limit for the start of an answer, and for a whole list.
 const patience = 30 * time.Second
 
-// once reads the list, unless there is a version to continue from, and watches until the stream
-// ends.
-func (s *Source) once(ctx context.Context, up func()) error {
+// followStream reads the list, unless there is a version to continue from, and watches until the
+// stream ends.
+func (s *Source) followStream(ctx context.Context, up func()) error {
 	if err := s.trust(); err != nil && err.Error() != s.distrust {
 		s.distrust = err.Error()
 		s.options.Log.Warn("the cluster's authority was not read again; the old one holds", "error", err)

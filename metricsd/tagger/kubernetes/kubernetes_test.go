@@ -330,7 +330,7 @@ func TestWhatCannotBe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = s.once(t.Context(), func() {})
+	err = s.followStream(t.Context(), func() {})
 	if err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("a server with another certificate: %v", err)
 	}
