@@ -230,24 +230,23 @@ func points(t *testing.T, kind, name string) int64 {
 
 // TestAll sends to an agent and finds the names in the intake's page.
 func TestAll(t *testing.T) {
-	dir := t.TempDir()
-	cmd := program(t, "all", "-listen.udp=127.0.0.1:28125", "-http=127.0.0.1:29125", "-intake.http="+intakeAddress,
-		"-intake.flush=1",
+	dir, udp, web := t.TempDir(), freePort(t, "udp"), freePort(t, "tcp")
+	cmd := program(t, "all", "-listen.udp="+udp, "-http="+web, "-intake.http="+intakeAddress, "-intake.flush=1",
 		"-intake.queue.dir="+filepath.Join(dir, "queue"), "-intake.index.dir="+filepath.Join(dir, "index"),
 		"-intake.token=t")
 	healthy(t)
-	if code, _, err := metricsd("", "load", "-address=127.0.0.1:28125", "-for=1s", "-rate=100000"); code != 0 {
+	if code, _, err := metricsd("", "load", "-address="+udp, "-for=1s", "-rate=100000"); code != 0 {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]int{"/metrics": 401, "/metrics?api_key=t": 200, "/debug/pprof/cmdline": 401,
 		"/debug/pprof/cmdline?api_key=x": 403, "/malformed": 401, "/healthz": 200} {
-		if resp, err := http.Get("http://127.0.0.1:29125" + path); err != nil || resp.StatusCode != want {
+		if resp, err := http.Get("http://" + web + path); err != nil || resp.StatusCode != want {
 			t.Errorf("the agent's %s: %v, %v; want %d, as the intake answers", path, resp, err, want)
 		} else {
 			resp.Body.Close()
 		}
 	}
-	conn, err := net.Dial("udp", "127.0.0.1:28125")
+	conn, err := net.Dial("udp", udp)
 	if err != nil {
 		t.Fatal(err)
 	}
