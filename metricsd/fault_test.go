@@ -18,6 +18,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/beagle-go/beagle/metricsd/freeport"
 )
 
 // TestMain runs metricsd itself if a test asks for it, so that the test can kill the process.
@@ -26,29 +28,17 @@ func TestMain(m *testing.M) {
 		os.Unsetenv("TEST_AS_METRICSD")
 		main()
 	}
-	reserve()
+	var err error
+	if intakeAddress, err = freeport.Address("tcp"); err != nil {
+		panic(err)
+	}
 	flag.Set("test.parallel", "5") // those that are parallel wait for buckets to end
 	os.Exit(m.Run())
 }
 
-// The intakes of this process's tests listen on intakeAddress, one after another. A UDP socket
-// holds its number, so that tests in another process choose another.
-var (
-	intakeAddress string
-	held          net.PacketConn
-)
-
-// reserve chooses intakeAddress, below the numbers that the kernel gives to outgoing connections.
-func reserve() {
-	var err error
-	for port := 29126; port < 29999; port++ {
-		intakeAddress = fmt.Sprint("127.0.0.1:", port)
-		if held, err = net.ListenPacket("udp", intakeAddress); err == nil {
-			return
-		}
-	}
-	panic(err)
-}
+// The intakes of this process's tests listen on intakeAddress, one after another. The address is
+// claimed, so that no other test gets it while no intake listens.
+var intakeAddress string
 
 // program starts metricsd in a process of its own.
 func program(t *testing.T, args ...string) *exec.Cmd {
