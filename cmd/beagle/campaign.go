@@ -25,10 +25,10 @@ var campaignCommand = &command{
 	name: "campaign", args: "SOURCE...",
 	short: "make the hot spots of a service faster, one after the other, within a budget",
 	long: `
-Reads profiles as hotspots does, takes up the functions that save most, searches each for
-a faster version, runs the package's own tests on every winner, and sums up what the
-service saves, with an interval. The checkout is not changed: each winner's patch is in
-its run ('beagle show RUN').
+Reads profiles as hotspots does, a live one spread over five minutes. Takes up the
+functions that save most, searches each for a faster version, runs the package's own tests
+on every winner, and sums up what the service saves, with an interval. The checkout is not
+changed: each winner's patch is in its run ('beagle show RUN').
 
 The inputs of a function are its file in --inputs, what --at captures of the running
 service, or what its tests pass to it. When an improvement brings a function below the
@@ -102,8 +102,7 @@ func (o *campaignFlags) flags(f *flagSet) {
 	f.Float64Var(&o.spots.cores, "cores", 0,
 		"cores that the whole service keeps busy; by default taken from the profiles")
 	f.Float64Var(&o.spots.least, "least", 0.5, "least net share in percent that is worth a change")
-	f.IntVar(&o.spots.seconds, "seconds", 30, "length of a live profile, in seconds")
-	f.DurationVar(&o.spots.over, "over", 0, "spread a live profile over this `time`, as for hotspots")
+	o.spots.addLive(f)
 	// The functions to take up, and the time for them.
 	f.IntVar(&o.targets, "targets", 5, "hot spots to take up; callers that are escalated to come on top")
 	f.Var(listFlag{&o.first}, "first", "hot spots to take up before those that save more, separated by `commas`")
@@ -365,10 +364,11 @@ func (o *campaignFlags) checkTogether() error {
 
 // begin plans a new campaign.
 func (o *campaignRun) begin(ctx context.Context, sources []string) error {
-	job, err := o.spots.job("campaign", sources, o.std)
+	job, err := o.spots.job("campaign", sources, o.watch)
 	if err != nil {
 		return err
 	}
+	job.read.Progress = showProfiling(o.watch, "--seconds 30 takes one piece.")
 	flow.Watcher(o.watch.watch).Stage("profile", fmt.Sprintf("%d sources", len(job.sources)))
 	// Rank the hot spots, and ask whether a saving frees a machine.
 	t, err := job.table(ctx)

@@ -170,7 +170,7 @@ func runWatch(ctx context.Context, c *command, args []string, std stdio) (int, e
 		sources = []string{os.DevNull} // a finding needs no source
 	}
 	// Open the archive, and serve the command's own metrics.
-	job, err := o.job(c.name, sources, std)
+	job, err := o.job(c.name, sources, newProgress(std.err, o.quiet))
 	if err != nil {
 		return exitUsage, err
 	}

@@ -198,7 +198,7 @@ func (t tools) captureAsk(ctx context.Context, q *sdk.CallToolRequest, in captur
 }
 
 func (t tools) money(ctx context.Context, q *sdk.CallToolRequest, in moneyIn) (string, *Printed, error) {
-	args := []string{"--json", "--quiet"}
+	args := []string{"--json", "--quiet", "--seconds", "30"} // clients wait for no longer profile
 	if in.Least > 0 {
 		args = append(args, "--least", strconv.FormatFloat(in.Least, 'g', -1, 64))
 	}
