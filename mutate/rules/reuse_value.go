@@ -83,9 +83,10 @@ func worthReusing(p *mutate.Pass, e ast.Expr) bool {
 // isCheap reports whether a call is hardly more than a read: the function only returns something
 // that calls nothing.
 func isCheap(p *mutate.Pass, fn *types.Func) bool {
-	// Most functions of these packages are a few instructions.
+	// Most functions of these packages are a few instructions, and so are these methods.
 	if fn.Pkg() != nil && fn.Pkg() != p.Pkg {
-		return slices.Contains([]string{"math", "math/bits", "unicode/utf8"}, fn.Pkg().Path())
+		few := slices.Contains([]string{"math", "math/bits", "unicode/utf8"}, fn.Pkg().Path())
+		return few || fn.Signature().Recv() != nil && slices.Contains(fewInstructions, fn.Name())
 	}
 	// A function without a body is assembly or an intrinsic.
 	d := p.Decl(fn)
@@ -103,6 +104,9 @@ func isCheap(p *mutate.Pass, fn *types.Func) bool {
 	_, returns := d.Body.List[0].(*ast.ReturnStmt)
 	return returns
 }
+
+// fewInstructions names methods of the standard library that the compiler inlines.
+var fewInstructions = []string{"IsValid", "IsZero", "Nanosecond", "Sign", "Unix", "UnixMicro", "UnixMilli", "UnixNano"}
 
 // sameEvaluations returns e and the same expressions in a list that begins with the statement
 // around e, as far as they have its value.
