@@ -32,9 +32,9 @@ changed: each winner's patch is in its run ('beagle show RUN').
 
 The inputs of a function are its file in --inputs, what --at captures of the running
 service, or what its tests pass to it. When an improvement brings a function below the
-least share, its caller is next, and the report says so. What was tried without success is
-remembered: the next campaign leaves it out until its text, its inputs, the rewrites or
-the toolchain change (--again tries it all the same; --memory lists it).
+least share, its caller is next, and the report says so. A campaign notes functions that it
+tried without success. The next one leaves them out until their text, inputs, rewrites or
+toolchain change (--again tries them all the same; --memory lists them).
 
 beagle.yaml may hold the budget (docs/campaign.md). The runs of a campaign follow one
 after the other: on this machine, or as a workflow of workflows on a Temporal server
@@ -122,12 +122,12 @@ func (o *campaignFlags) flags(f *flagSet) {
 	// The inputs, and what earlier campaigns left.
 	f.StringVar(&o.inputs, "inputs", "", "`directory` of recorded calls: tags.Normalize.jsonl for .../tags.Normalize")
 	f.StringVar(&o.at, "at", "", "capture the calls of each function at these probes, as for capture --at")
-	f.BoolVar(&o.again, "again", false, "try again what earlier campaigns tried without success")
+	f.BoolVar(&o.again, "again", false, "try functions again that earlier campaigns tried without success")
 	f.BoolVar(&o.anyway, "anyway", false, "go on although a saving frees no machine")
 	f.BoolVar(&o.noBench, "no-bench", false, "compare no benchmark of a winner's inputs with the profile")
 	f.StringVar(&o.resume, "resume", "", "go on with this `campaign`, by the flags that it began with")
 	serverFlags(f, &o.server)
-	f.BoolVar(&o.memory, "memory", false, "list what campaigns tried, and why it was no success")
+	f.BoolVar(&o.memory, "memory", false, "list the functions that campaigns tried, and why they failed")
 	f.BoolVar(&o.spots.asJSON, "json", false, "print one JSON object (docs/json.md)")
 	f.BoolVar(&o.spots.quiet, "quiet", false, "print no progress")
 }
@@ -369,7 +369,7 @@ func (o *campaignRun) begin(ctx context.Context, sources []string) error {
 		return err
 	}
 	job.read.Progress = showProfiling(o.watch, "--seconds 30 takes one piece.")
-	flow.Watcher(o.watch.watch).Stage("profile", fmt.Sprintf("%d sources", len(job.sources)))
+	flow.Watcher(o.watch.watch).Stage("profile", plural(len(job.sources), "source"))
 	// Rank the hot spots, and ask whether a saving frees a machine.
 	t, err := job.table(ctx)
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 
 var hotspotsCommand = &command{
 	name: "hotspots", args: "SOURCE...",
-	short: "rank the functions of a service by what they cost a year",
+	short: "rank the functions of a service by their cost a year",
 	long: `
 Reads profiles and ranks the functions of your own code by money. A SOURCE is a file, a
 directory of profiles (each directory in it is one instance), the address of a running
@@ -89,10 +89,10 @@ func (h *hotspotFlags) add(f *flagSet) {
 	f.StringVar(&h.price, "price", "", "price of an hour of one core: `0.04`, 0.04EUR, or a family such as aws/c7g")
 	// The question. Without one, the answer is the list.
 	f.StringVar(&h.why, "why", "", "say why `FUNC` is or is not among the hot spots")
-	f.StringVar(&h.diff, "diff", "", "say what moved since the profile or directory `OLD`")
+	f.StringVar(&h.diff, "diff", "", "list what changed since the profile or directory `OLD`")
 	f.StringVar(&h.calls, "calls", "",
-		"`file` with calls a second of the whole service: lines of TARGET NUMBER, or what capture status --json "+
-			"prints; 40@FILE: each process in it stands for 40")
+		"`file` with calls a second of the whole service: lines of TARGET NUMBER, or the output of capture status "+
+			"--json; 40@FILE: each process in it stands for 40")
 	f.StringVar(&h.binary, "binary", "",
 		"the `program` built from the checkout, to compare its build ID with the profiles'")
 	f.StringVar(&h.save, "save", "", "write the profiles that were read into this `directory`, a SOURCE for later")

@@ -57,7 +57,7 @@ func printHotspots(w io.Writer, t *hotspots.Table) {
 	}
 	// Print the most expensive functions without an entry, with the reason.
 	if len(t.Dropped) > 0 {
-		p.heading(fmt.Sprintf("Without an entry (the costliest of %d; beagle hotspots --why FUNC tells of any)",
+		p.heading(fmt.Sprintf("Without an entry (the costliest of %d; beagle hotspots --why FUNC explains any)",
 			t.DroppedCount))
 		for _, d := range t.Dropped {
 			fmt.Fprintf(p, "%7s flat %7s cum  %s\n    %s\n", percent(d.Flat), percent(d.Cum), clean(d.Function),

@@ -17,9 +17,9 @@ import (
 // directly.
 var devirtualise = &mutate.Mutator{
 	Name: "devirtualise",
-	Doc: "Ask once in front of a loop whether an interface holds a certain type, and run a copy of the loop that " +
-		"calls the methods of that type directly: such calls can be inlined. Any other type takes the loop as " +
-		"before. The parameter is the type.",
+	Doc: "Ask once before a loop whether an interface holds a certain type, and run a copy of the loop that calls " +
+		"the methods of that type directly: such calls can be inlined. Any other type takes the loop as before. The " +
+		"parameter is the type.",
 	Example: mutate.Shows(`for _, b := range data {
 	w.WriteByte(b)
 }`,

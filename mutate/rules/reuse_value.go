@@ -14,10 +14,10 @@ import (
 // evaluates again although its value cannot have changed. It keeps the first value.
 var reuseValue = &mutate.Mutator{
 	Name: "reuse-value",
-	Doc: "Evaluate once what code evaluates again with the same operands: a call without effects, a look-up in a " +
-		"map, a string made of bytes. The compiler does not know that calls have no effects, and looks up each " +
-		"time. Legal because the first evaluation takes place in any case, and nothing up to the last one changes " +
-		"what it reads; where it panics, it may do so earlier.",
+	Doc: "Evaluate an expression once that code repeats with the same operands: a call without effects, a look-up in " +
+		"a map, a string made of bytes. The compiler does not know that calls have no effects, and looks up each " +
+		"time. Legal because the first evaluation takes place in any case, and nothing changes its operands up to " +
+		"the last one; a panic may come earlier.",
 	Example: mutate.Shows(`if strings.HasPrefix(strings.ToLower(name), "x-") {
 	out = append(out, strings.ToLower(name))
 }`,
