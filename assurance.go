@@ -101,7 +101,7 @@ func (p *Proof) String() string {
 		text += fmt.Sprintf(" up to length %d", p.Length)
 	}
 	if len(p.Not) > 0 {
-		text += " but for " + strings.Join(p.Not, " and ")
+		text += " except " + strings.Join(p.Not, " and ")
 	}
 	return text + " (" + by + ")"
 }

@@ -13,7 +13,7 @@ func TestAssuranceLine(t *testing.T) {
 	}{
 		{beagle.Assurance{Inputs: 7}, "7 inputs"},
 		{beagle.Assurance{Inputs: 1234567, NotChecked: []string{"a", "b", "c", "d", "e", "f"}}, "1,234,567 inputs, not checked: a; b; c; d; and 2 more"},
-		{beagle.Assurance{Inputs: 1000, Proof: &beagle.Proof{Complete: true, Not: []string{"capacity"}}}, "1,000 inputs, proved for all inputs but for capacity (equal terms)"},
+		{beagle.Assurance{Inputs: 1000, Proof: &beagle.Proof{Complete: true, Not: []string{"capacity"}}}, "1,000 inputs, proved for all inputs except capacity (equal terms)"},
 		{
 			beagle.Assurance{
 				Inputs: 2229492, Saturated: true, Proof: &beagle.Proof{Length: 12, Solvers: []string{"z3 5.4.1"}},

@@ -8,6 +8,8 @@ type Hotspots struct {
 	Total     float64 `json:"total"` // cost of the whole service
 	Samples   int64   `json:"samples"`
 	Effective float64 `json:"effective_samples"` // fewer than Samples when instances weigh differently
+	// profiles whose spread is in the intervals; 0 when these come from the number of samples alone
+	Spread int `json:"spread,omitempty"`
 	// processor cores that the service keeps busy; 0 when unknown
 	Cores       float64     `json:"cores,omitempty"`
 	Price       *CorePrice  `json:"price,omitempty"`
@@ -40,9 +42,10 @@ type Hotspot struct {
 	Net       float64  `json:"net"`            // with all callees that have no entry of their own, and with GC
 	NetLow    float64  `json:"net_low"`
 	NetHigh   float64  `json:"net_high"`
-	GC        float64  `json:"gc"`      // the part of Net that the collector spends on its allocations
-	Runtime   float64  `json:"runtime"` // the part of Net in Go's runtime, GC left out
-	Samples   int64    `json:"samples"` // behind Net
+	GC        float64  `json:"gc"`                // the part of Net that the collector spends on its allocations
+	Runtime   float64  `json:"runtime"`           // the part of Net in Go's runtime, GC left out
+	Samples   int64    `json:"samples"`           // behind Net
+	Effective float64  `json:"effective_samples"` // of equal weight, that would tell Net as well
 	Cores     float64  `json:"cores,omitempty"`
 	CostYear  float64  `json:"cost_year,omitempty"`
 	SaveYear  float64  `json:"save_year"` // saving if it cost nothing

@@ -48,7 +48,7 @@ func (p *InPlace) String() string {
 		countNoun(len(p.Benchmarks), "benchmark", "benchmarks"), countNoun(int(p.Calls), "call", "calls"))
 	switch p.Within {
 	case ByTape:
-		return text + "; versions are compared within calls, with what they call recorded"
+		return text + "; versions are compared within calls, and their callees are recorded"
 	case ByCopies:
 		return text + "; versions are compared within calls, on copies"
 	}
@@ -64,8 +64,8 @@ func (p *InPlace) Lacks() []string {
 	others := "callers into which the compiler would inline the function, longer inputs than the tests', and other " +
 		"machines"
 	if p.Group { // as in any build of the user's, calls are inlined
-		others = "longer inputs than the tests', other machines, and what other code could see of fields: by " +
-			"reflection, by printing, or by comparing or copying whole values"
+		others = "longer inputs than the tests', other machines, and code that sees fields: by reflection, by " +
+			"printing, or by comparing or copying whole values"
 	}
 	of := ""
 	if len(p.Recorded) > 0 {
@@ -73,7 +73,7 @@ func (p *InPlace) Lacks() []string {
 	}
 	out := []string{
 		"calls" + of + " that the tests and benchmarks do not make: no inputs are generated, no search looks for " +
-			"differences, nothing is proved, and statements that no test reaches are not told",
+			"differences, nothing is proved, and statements that no test reaches are not listed",
 		others,
 	}
 	switch p.Within {
@@ -94,15 +94,14 @@ func (p *InPlace) Lacks() []string {
 			"goroutine: "+listSome(p.Parallel, notCheckedInLine))
 	}
 	if len(p.Unnoticed) > 0 {
-		out = append(out, "these functions: no test was seen to notice when one does nothing: "+
+		out = append(out, "functions that may do nothing without a failing test: "+
 			listSome(p.Unnoticed, notCheckedInLine))
 	}
 	if len(p.Slow) > 0 {
-		out = append(out, "what these tests look at, which take long: "+listSome(p.Slow, notCheckedInLine))
+		out = append(out, "results of these slow tests: "+listSome(p.Slow, notCheckedInLine))
 	}
 	if len(p.Flaky) > 0 {
-		out = append(out, "what these tests look at, which differ from run to run: "+listSome(p.Flaky,
-			notCheckedInLine))
+		out = append(out, "results of these tests, which differ from run to run: "+listSome(p.Flaky, notCheckedInLine))
 	}
 	return out
 }

@@ -186,6 +186,9 @@ type Machine struct {
 	CPU   string `json:"cpu"`
 	Cores int    `json:"cores"`
 	Go    string `json:"go"`
+	// Build has the settings of the toolchain that change machine code or its meaning and are not
+	// the default, such as "GOAMD64=v3".
+	Build string `json:"build,omitempty"`
 }
 
 // A RuleFault says that a rule panicked, took too long, or took too much memory.

@@ -18,6 +18,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/beagle-go/beagle/metricsd/freeport"
 )
 
 // TestMain runs metricsd itself if a test asks for it, so that the test can kill the process.
@@ -26,29 +28,17 @@ func TestMain(m *testing.M) {
 		os.Unsetenv("TEST_AS_METRICSD")
 		main()
 	}
-	reserve()
+	var err error
+	if intakeAddress, err = freeport.Address("tcp"); err != nil {
+		panic(err)
+	}
 	flag.Set("test.parallel", "5") // those that are parallel wait for buckets to end
 	os.Exit(m.Run())
 }
 
-// The intakes of this process's tests listen on intakeAddress, one after another. A UDP socket
-// holds its number, so that tests in another process choose another.
-var (
-	intakeAddress string
-	held          net.PacketConn
-)
-
-// reserve chooses intakeAddress, below the numbers that the kernel gives to outgoing connections.
-func reserve() {
-	var err error
-	for port := 29126; port < 29999; port++ {
-		intakeAddress = fmt.Sprint("127.0.0.1:", port)
-		if held, err = net.ListenPacket("udp", intakeAddress); err == nil {
-			return
-		}
-	}
-	panic(err)
-}
+// The intakes of this process's tests listen on intakeAddress, one after another. The address is
+// claimed, so that no other test gets it while no intake listens.
+var intakeAddress string
 
 // program starts metricsd in a process of its own.
 func program(t *testing.T, args ...string) *exec.Cmd {
@@ -230,24 +220,23 @@ func points(t *testing.T, kind, name string) int64 {
 
 // TestAll sends to an agent and finds the names in the intake's page.
 func TestAll(t *testing.T) {
-	dir := t.TempDir()
-	cmd := program(t, "all", "-listen.udp=127.0.0.1:28125", "-http=127.0.0.1:29125", "-intake.http="+intakeAddress,
-		"-intake.flush=1",
+	dir, udp, web := t.TempDir(), freePort(t, "udp"), freePort(t, "tcp")
+	cmd := program(t, "all", "-listen.udp="+udp, "-http="+web, "-intake.http="+intakeAddress, "-intake.flush=1",
 		"-intake.queue.dir="+filepath.Join(dir, "queue"), "-intake.index.dir="+filepath.Join(dir, "index"),
 		"-intake.token=t")
 	healthy(t)
-	if code, _, err := metricsd("", "load", "-address=127.0.0.1:28125", "-for=1s", "-rate=100000"); code != 0 {
+	if code, _, err := metricsd("", "load", "-address="+udp, "-for=1s", "-rate=100000"); code != 0 {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]int{"/metrics": 401, "/metrics?api_key=t": 200, "/debug/pprof/cmdline": 401,
 		"/debug/pprof/cmdline?api_key=x": 403, "/malformed": 401, "/healthz": 200} {
-		if resp, err := http.Get("http://127.0.0.1:29125" + path); err != nil || resp.StatusCode != want {
+		if resp, err := http.Get("http://" + web + path); err != nil || resp.StatusCode != want {
 			t.Errorf("the agent's %s: %v, %v; want %d, as the intake answers", path, resp, err, want)
 		} else {
 			resp.Body.Close()
 		}
 	}
-	conn, err := net.Dial("udp", "127.0.0.1:28125")
+	conn, err := net.Dial("udp", udp)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -166,5 +166,25 @@ var pureStd = func() map[string]string {
 	add("rp", "encoding/binary", "littleEndian.Uint16", "littleEndian.Uint32", "littleEndian.Uint64",
 		"bigEndian.Uint16", "bigEndian.Uint32", "bigEndian.Uint64")
 	add("r", "slices", "Contains", "Equal", "Index", "IsSorted")
+	add("a", "path", "Base", "Clean", "Dir", "Ext", "IsAbs")
+	add("a", "path/filepath", "Base", "Clean", "Dir", "Ext", "IsAbs")
+	// Methods. A time never changes, nor does the zone that it leads to.
+	add("", "time", "Time.After", "Time.Before", "Time.Compare", "Time.Day", "Time.Equal", "Time.Hour", "Time.IsZero",
+		"Time.Minute", "Time.Month", "Time.Nanosecond", "Time.Second", "Time.Unix", "Time.UnixMicro", "Time.UnixMilli",
+		"Time.UnixNano", "Time.Weekday", "Time.Year", "Time.YearDay")
+	add("a", "time", "Time.Format", "Time.String", "Duration.String")
+	add("", "net/netip", "Addr.Compare", "Addr.Is4", "Addr.Is4In6", "Addr.Is6", "Addr.IsPrivate", "Addr.IsValid",
+		"Addr.Less")
+	add("a", "net/netip", "Addr.String", "AddrPort.String", "Prefix.String")
+	add("rp", "math/big", "Int.BitLen", "Int.Cmp", "Int.CmpAbs", "Int.Sign")
+	add("arp", "math/big", "Int.String")
+	add("arp", "net/url", "URL.String")
+	add("r", "net/url", "Values.Get", "Values.Has")
+	// Only package reflect implements its Type, and a type never changes. It may be nil, or of a
+	// kind that has no such part.
+	add("p", "reflect", "Type.AssignableTo", "Type.Bits", "Type.Comparable", "Type.ConvertibleTo", "Type.Implements",
+		"Type.Kind", "Type.Len", "Type.Name", "Type.NumField", "Type.NumIn", "Type.NumMethod", "Type.NumOut",
+		"Type.PkgPath", "Type.Size")
+	add("ap", "reflect", "Type.String")
 	return m
 }()

@@ -124,11 +124,11 @@ func (p *Pass) IsGlobal(v *types.Var) bool {
 }
 
 // Callee returns the function, method or builtin that a call names statically. It returns nil for a
-// conversion, a function value or an interface method.
+// conversion, a function value, or a method of an interface that anyone may implement.
 func (p *Pass) Callee(call *ast.CallExpr) types.Object {
 	fun, name := syntax.Called(call)
 	if sel, ok := fun.(*ast.SelectorExpr); ok {
-		if s := p.Info.Selections[sel]; s != nil && types.IsInterface(s.Recv()) {
+		if s := p.Info.Selections[sel]; s != nil && types.IsInterface(s.Recv()) && !isClosed(s.Recv()) {
 			return nil
 		}
 	}
@@ -141,6 +141,13 @@ func (p *Pass) Callee(call *ast.CallExpr) types.Object {
 		return obj
 	}
 	return nil
+}
+
+// isClosed reports whether a type is an interface that only its own package implements, so that its
+// methods do what that package's functions do.
+func isClosed(t types.Type) bool {
+	n, ok := types.Unalias(t).(*types.Named)
+	return ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == "reflect" && n.Obj().Name() == "Type"
 }
 
 // IsCall reports whether e calls one of the named functions of a package: IsCall(e, "strings",

@@ -84,7 +84,7 @@ func TestCrowd(t *testing.T) {
 		t.Error("calls are followed before it is known how long they take")
 	}
 	p.tick(s, 1)
-	a.lasted.add(elapsed() - 1000)
+	a.lasted.enter(1000)
 	p.tick(s, windowEach)
 	a.crowd.Load().from -= int64(time.Second) // what was under way before has ended
 	for range 5 {
@@ -132,14 +132,14 @@ func TestCrowdUnseen(t *testing.T) {
 	s := begin(t, p, wire.Start{Sites: []string{"m/p.F"}, Raw: true})
 	a := s.sites[0]
 	for range 499 {
-		a.lasted.add(elapsed() - 1000)
+		a.lasted.enter(1000)
 	}
 	a.counted.Store(int64(time.Second))
 	a.window.Store(1000) // calls a second
 	if a.newCrowd() == nil {
 		t.Error("short calls are not followed")
 	}
-	a.lasted.add(elapsed() - int64(50*time.Millisecond)) // 2 a second: one is under way a tenth of the time
+	a.lasted.enter(int64(50 * time.Millisecond)) // 2 a second: one is under way a tenth of the time
 	if a.newCrowd() != nil {
 		t.Error("calls are followed beside long ones that nobody sees")
 	}
@@ -156,7 +156,7 @@ func TestCrowdEnds(t *testing.T) {
 	add[one, struct{}](p, &site, "m/p.F")
 	s := begin(t, p, wire.Start{Sites: []string{"m/p.F"}, Raw: true})
 	a := s.sites[0]
-	a.lasted.add(elapsed() - 1)
+	a.lasted.enter(1)
 	p.tick(s, windowEach)
 	a.crowd.Load().from -= int64(time.Second)
 	ran := 0

@@ -32,7 +32,11 @@ func (l *lasting) add(from int64) {
 	if from == 0 {
 		return
 	}
-	d := max(1, elapsed()-from)
+	l.enter(max(1, elapsed()-from))
+}
+
+// enter enters a call that took d nanoseconds.
+func (l *lasting) enter(d int64) {
 	l.calls.Add(1)
 	l.nanos.Add(d)
 	for most := l.most.Load(); d > most && !l.most.CompareAndSwap(most, d); most = l.most.Load() {

@@ -33,11 +33,7 @@ func TestInFlight(t *testing.T) {
 			inside += float64(len(ends))
 			n++
 			if i%100 == 0 {
-				d := int64(length * 1e9)
-				l.calls.Add(1)
-				l.nanos.Add(d)
-				l.most.Store(max(l.most.Load(), d))
-				l.by[part(uint64(d))].Add(1)
+				l.enter(int64(length * 1e9))
 			}
 		}
 		ends = append(ends, now+length)
@@ -62,8 +58,7 @@ func TestSettle(t *testing.T) {
 	for range 20_000 {
 		d := 1e5 * math.Exp(1.5*r.NormFloat64())
 		all = append(all, d)
-		l.calls.Add(1)
-		l.by[part(uint64(d))].Add(1)
+		l.enter(int64(d))
 	}
 	for _, rate := range []float64{10, 100, 1000, 10_000} {
 		settle, unseen := float64(l.settle(rate)), 0.0

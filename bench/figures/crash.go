@@ -158,7 +158,7 @@ func report(dead []casualty, end map[string]int64, disturbed, quiet *beagle.Resu
 			firstDifference(disturbed.Attempts, quiet.Attempts))
 	}
 	if twice := repeated(disturbed.Attempts); twice != "" {
-		s.miss("candidate %s was told twice", twice)
+		s.miss("the search took candidate %s twice", twice)
 	}
 	if quiet.Best.ID != disturbed.Best.ID {
 		s.miss("the undisturbed run's winner is %s, not %s", quiet.Best.ID, disturbed.Best.ID)

@@ -67,8 +67,8 @@ func lossesToStop(l *lab, s *section) error {
 		return err
 	}
 	shipped := simulate.Shipped(all)
-	s.text += fmt.Sprintf("Of %d losses drawn by chance, 1.2 to 5.2 times a guardrail's margin, %d shipped.\n\n",
-		n, shipped)
+	s.text += fmt.Sprintf("%d of %d losses drawn by chance, 1.2 to 5.2 times a guardrail's margin, shipped.\n\n",
+		shipped, n)
 	if shipped > 0 {
 		s.miss("%d of %d losses shipped", shipped, n)
 	}

@@ -133,8 +133,8 @@ func (l *lab) predicted(ctx context.Context, t target) (*prediction, error) {
 		l.stepped()
 	}
 	// Sum up the saving as a campaign does.
-	won := []campaign.Won{{Target: t.spec, Cum: p.Cum, Ratio: p.Ratio}}
-	p.Saving, _ = campaign.Sum(won, p.Samples, func(_, _ string) float64 { return 0 })
+	won := []campaign.Won{{Target: t.spec, Cum: p.Cum, Samples: p.Samples, Ratio: p.Ratio}}
+	p.Saving, _ = campaign.Sum(won, func(_, _ string) float64 { return 0 })
 	return p, nil
 }
 

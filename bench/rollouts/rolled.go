@@ -232,7 +232,7 @@ func report(all []rolled, done map[int]outcome) error {
 	w.Flush()
 	fmt.Printf("\n%d of %d rollouts made.", made, len(all))
 	for _, truth := range []string{faster, same, "harms"} {
-		fmt.Printf(" Of %d versions of which the truth is %q, %d shipped.", counts[truth][0], truth, counts[truth][1])
+		fmt.Printf(" %q: %d of %d versions shipped.", truth, counts[truth][1], counts[truth][0])
 	}
 	fmt.Println()
 	if bad := counts[same][1] + counts["harms"][1]; bad > 0 {

@@ -84,7 +84,7 @@ func versionsNamed(ctx context.Context, dir, candidate, spec string, tags []stri
 	names armWriter) (*inject.Versions, error) {
 	text, err := os.ReadFile(candidate)
 	if err != nil {
-		return nil, &beagle.UsageError{What: "--rollout: " + tail.FileError(err),
+		return nil, &beagle.UsageError{What: tail.FileError(err),
 			Remedy: "give a Go file that declares the function again"}
 	}
 	// Load the target. Versions with state of their own would diverge.
@@ -95,8 +95,7 @@ func versionsNamed(ctx context.Context, dir, candidate, spec string, tags []stri
 	}
 	if all := u.Target.Facts.WritesGlobal; len(all) > 0 {
 		return nil, &beagle.UsageError{
-			What: fmt.Sprintf("--rollout %s: it writes %s, which its versions would each have for themselves", spec,
-				all[0]),
+			What:   fmt.Sprintf("%s writes %s: each version would have a copy of its own", spec, all[0]),
 			Remedy: "roll out a function that keeps no state",
 		}
 	}
@@ -129,9 +128,9 @@ func versionsNamed(ctx context.Context, dir, candidate, spec string, tags []stri
 // form, within the policy.
 func admitCandidate(ctx context.Context, u *source.Unit, name, text string) (*source.File, error) {
 	bad := func(why string) error {
-		return &beagle.UsageError{What: fmt.Sprintf("--rollout: %s is not a version of %s: %s", name, u.Target.Spec(),
+		return &beagle.UsageError{What: fmt.Sprintf("%s is not a version of %s: %s", name, u.Target.Spec(),
 			why),
-			Remedy: "'beagle verify' judges it, and says more."}
+			Remedy: "'beagle verify' judges it, and says more"}
 	}
 	canonical, err := u.Reader.Normalize(u.Reader.Complete(text))
 	if err != nil {

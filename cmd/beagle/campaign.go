@@ -25,16 +25,16 @@ var campaignCommand = &command{
 	name: "campaign", args: "SOURCE...",
 	short: "make the hot spots of a service faster, one after the other, within a budget",
 	long: `
-Reads profiles as hotspots does, takes up the functions that save most, searches each for
-a faster version, runs the package's own tests on every winner, and sums up what the
-service saves, with an interval. The checkout is not changed: each winner's patch is in
-its run ('beagle show RUN').
+Reads profiles as hotspots does, a live one spread over five minutes. Takes up the
+functions that save most, searches each for a faster version, runs the package's own tests
+on every winner, and sums up what the service saves, with an interval. The checkout is not
+changed: each winner's patch is in its run ('beagle show RUN').
 
 The inputs of a function are its file in --inputs, what --at captures of the running
 service, or what its tests pass to it. When an improvement brings a function below the
-least share, its caller is next, and the report says so. What was tried without success is
-remembered: the next campaign leaves it out until its text, its inputs, the rewrites or
-the toolchain change (--again tries it all the same; --memory lists it).
+least share, its caller is next, and the report says so. A campaign notes functions that it
+tried without success. The next one leaves them out until their text, inputs, rewrites or
+toolchain change (--again tries them all the same; --memory lists them).
 
 beagle.yaml may hold the budget (docs/campaign.md). The runs of a campaign follow one
 after the other: on this machine, or as a workflow of workflows on a Temporal server
@@ -102,8 +102,7 @@ func (o *campaignFlags) flags(f *flagSet) {
 	f.Float64Var(&o.spots.cores, "cores", 0,
 		"cores that the whole service keeps busy; by default taken from the profiles")
 	f.Float64Var(&o.spots.least, "least", 0.5, "least net share in percent that is worth a change")
-	f.IntVar(&o.spots.seconds, "seconds", 30, "length of a live profile, in seconds")
-	f.DurationVar(&o.spots.over, "over", 0, "spread a live profile over this `time`, as for hotspots")
+	o.spots.addLive(f)
 	// The functions to take up, and the time for them.
 	f.IntVar(&o.targets, "targets", 5, "hot spots to take up; callers that are escalated to come on top")
 	f.Var(listFlag{&o.first}, "first", "hot spots to take up before those that save more, separated by `commas`")
@@ -123,12 +122,12 @@ func (o *campaignFlags) flags(f *flagSet) {
 	// The inputs, and what earlier campaigns left.
 	f.StringVar(&o.inputs, "inputs", "", "`directory` of recorded calls: tags.Normalize.jsonl for .../tags.Normalize")
 	f.StringVar(&o.at, "at", "", "capture the calls of each function at these probes, as for capture --at")
-	f.BoolVar(&o.again, "again", false, "try again what earlier campaigns tried without success")
+	f.BoolVar(&o.again, "again", false, "try functions again that earlier campaigns tried without success")
 	f.BoolVar(&o.anyway, "anyway", false, "go on although a saving frees no machine")
 	f.BoolVar(&o.noBench, "no-bench", false, "compare no benchmark of a winner's inputs with the profile")
 	f.StringVar(&o.resume, "resume", "", "go on with this `campaign`, by the flags that it began with")
 	serverFlags(f, &o.server)
-	f.BoolVar(&o.memory, "memory", false, "list what campaigns tried, and why it was no success")
+	f.BoolVar(&o.memory, "memory", false, "list the functions that campaigns tried, and why they failed")
 	f.BoolVar(&o.spots.asJSON, "json", false, "print one JSON object (docs/json.md)")
 	f.BoolVar(&o.spots.quiet, "quiet", false, "print no progress")
 }
@@ -365,11 +364,12 @@ func (o *campaignFlags) checkTogether() error {
 
 // begin plans a new campaign.
 func (o *campaignRun) begin(ctx context.Context, sources []string) error {
-	job, err := o.spots.job("campaign", sources, o.std)
+	job, err := o.spots.job("campaign", sources, o.watch)
 	if err != nil {
 		return err
 	}
-	flow.Watcher(o.watch.watch).Stage("profile", fmt.Sprintf("%d sources", len(job.sources)))
+	job.read.Progress = showProfiling(o.watch, "--seconds 30 takes one piece.")
+	flow.Watcher(o.watch.watch).Stage("profile", plural(len(job.sources), "source"))
 	// Rank the hot spots, and ask whether a saving frees a machine.
 	t, err := job.table(ctx)
 	if err != nil {

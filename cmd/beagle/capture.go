@@ -100,7 +100,7 @@ func runCapture(ctx context.Context, c *command, args []string, std stdio) (int,
 	// Check the number of sites.
 	if n := len(o.rest); n < verb.least || n > verb.most {
 		return exitUsage, &beagle.UsageError{
-			What:   fmt.Sprintf("%s: %s given, it takes %s", o.verb, countOf(o.rest), verb.takes),
+			What:   fmt.Sprintf("%s: %s given: it takes %s", o.verb, countOf(o.rest), verb.takes),
 			Remedy: "'beagle capture --help' shows examples",
 		}
 	}
@@ -135,7 +135,7 @@ func (o *captureFlags) flags(f *flagSet) {
 	f.StringVar(&o.out, "out", "", "start, pull: write the calls to this `file` of JSON lines (docs/corpus.md)")
 	// Bounds of a capture. A zero stands for the probe's own default.
 	f.DurationVar(&o.long, "for", 30*time.Second, "start, ask: length of the capture")
-	f.IntVar(&o.samples, "samples", 0, "start, ask: stop after so many calls of each process; 0 means by --for alone")
+	f.IntVar(&o.samples, "samples", 0, "start, ask: stop after `n` calls of each process; 0 means when --for ends")
 	f.IntVar(&o.start.Rate, "rate", 0, "calls a second of each site and process, at most 1000 (default 10; ask: 1000)")
 	f.IntVar(&o.start.Bytes, "bytes", 0, "bytes a second of each process (default 262144)")
 	f.IntVar(&o.start.Text, "text", 0, "bytes that are recorded of a text (default 256)")
@@ -144,7 +144,7 @@ func (o *captureFlags) flags(f *flagSet) {
 	f.IntVar(&o.start.Event, "call-bytes", 0, "bytes that are recorded of a call (default 2048)")
 	// How far to read, and what to hide.
 	f.BoolVar(&o.start.Raw, "raw", false, "record text as it is")
-	f.BoolVar(&o.start.Follow, "follow", false, "read behind pointers, whose memory other goroutines may write")
+	f.BoolVar(&o.start.Follow, "follow", false, "follow pointers, whose memory other goroutines may write")
 	f.BoolVar(&o.start.Maps, "maps", false, "read maps: the process ends if one is written at that moment")
 	f.Var(listFlag{&o.start.Names}, "secret-names", "further `names` of parameters, fields and keys that are secret")
 	f.Var(listFlag{&o.start.Types}, "secret-types", "`types` that are secret, as import/path.Name")

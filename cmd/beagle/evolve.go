@@ -82,8 +82,8 @@ func specFlags(f *flagSet, s *flow.Spec) {
 	f.StringVar(&s.Sandbox, "sandbox", s.Sandbox,
 		"auto: use what the kernel offers and say what is missing; require: refuse when anything is missing")
 	f.StringVar(&s.Evidence, "evidence", flow.EvidenceAuto,
-		"auto: recorded calls, and where there can be none the package's own tests (docs/inplace.md); corpus; "+
-			"inplace; state: inplace for methods whose receiver may keep state, else auto")
+		"auto: recorded calls, or the package's own tests where there can be none (docs/inplace.md); corpus; "+
+			"inplace; state: inplace for methods whose receiver may keep state, otherwise auto")
 	scoreFlags(f, s)
 	f.BoolVar(&s.Force, "force", false, "go on although the audit refuses the inputs")
 	f.BoolVar(&s.WithSimd, "with-simd", false,
@@ -194,13 +194,13 @@ func searchFlags(f *flagSet, spec *flow.Spec) {
 		"versions to evaluate; duplicates cost nothing and do not count")
 	f.IntVar(&spec.Batch, "batch", spec.Batch, "versions built and screened together")
 	f.DurationVar(&spec.Time, "time", 0, "search no longer than this (the finalists are still judged)")
-	f.BoolVar(&spec.Anew, "anew", false, "record, verify and measure everything anew, also what earlier runs found out")
+	f.BoolVar(&spec.Anew, "anew", false, "record, verify and measure everything anew; reuse nothing of earlier runs")
 	f.BoolVar(&spec.Across, "across", false, acrossText)
 	f.BoolVar(&spec.Fastest, "fastest", false,
 		"the fastest version wins, not the simplest of those within 5 % of it and three quarters of its gain")
 	f.Var(listFlag{&spec.Rules}, "rules",
-		"use only these rewrites and sets, separated by `commas` ('beagle explain' lists them; the sets are "+
-			"default, suite and all; lift, which default and all include, is what the library has)")
+		"use only these rewrites and sets, separated by `commas` ('beagle explain' lists them; the sets are default, "+
+			"suite and all; lift, part of default and all, calls the library instead)")
 	f.BoolVar(&spec.NoLift, "no-lift", false, "do not look for pieces of the function that the library has")
 }
 

@@ -21,16 +21,16 @@ var explainCommand = &command{
 	name: "explain", args: "[RULE]",
 	short: "list the rewrites, or explain one",
 	long: `
-Without an argument, lists the rewrites with their legality class and what each bought on
-its own example with the toolchain that built this program; with one, says what it does,
-why it pays, when it is legal, what it bought with each toolchain that was measured, and
-shows it before and after. "No gain" says that a gain of 5 % can be excluded for the
-example, on generated inputs, with that toolchain; "stopped paying" that an older one
-still had it; "unsure" that the measurement says neither. Other code may gain all the
-same, which the search finds out.
+Without an argument, lists the rewrites with their legality class and their gain on their
+own example with the toolchain that built this program. With one, prints what the rewrite
+does, why it pays, when it is legal, its gain with each measured toolchain, and code
+before and after. "No gain": the measurement excludes a gain of 5 % for the example, on
+generated inputs, with that toolchain. "Stopped paying": an older toolchain still had the
+gain. "Unsure": the measurement shows neither. Other code may gain all the same; the
+search measures it.
 
-A rewrite that the list marks as off fires on the suite and in no public function that was
-counted. A search uses it when --rules names it, or the set "suite" or "all".
+A rewrite that the list marks as off applies in the suite, and to no public function that
+was counted. A search uses it when --rules names it, or the set "suite" or "all".
 
 Legality classes: E0 exact for all inputs; E1 exact unless the function panics; E2 the
 representation may differ; E3 exact behind a guard that the rewrite emits; E4 another

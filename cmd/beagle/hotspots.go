@@ -7,12 +7,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/companion"
+	"github.com/beagle-go/beagle/internal/flow"
 	"github.com/beagle-go/beagle/internal/hotspots"
 	"github.com/beagle-go/beagle/internal/profiles"
 	"github.com/beagle-go/beagle/internal/settings"
@@ -21,7 +23,7 @@ import (
 
 var hotspotsCommand = &command{
 	name: "hotspots", args: "SOURCE...",
-	short: "rank the functions of a service by what they cost a year",
+	short: "rank the functions of a service by their cost a year",
 	long: `
 Reads profiles and ranks the functions of your own code by money. A SOURCE is a file, a
 directory of profiles (each directory in it is one instance), the address of a running
@@ -34,13 +36,19 @@ instances that they stand for: 40@cpu.pprof stands for 40.
          collection that it causes. No time counts twice: all net shares add up to the
          whole at most.
 
+A live profile is spread over five minutes, in many short slices: the load of a service
+drifts, and one piece knows one moment of it. The service is profiled for one or two
+minutes of that. Ctrl-C ranks what was taken until then. --seconds alone takes one piece.
+
 beagle.yaml in the checkout says how a service scales and what it costs
-(docs/hotspots.md). Ctrl-C ends a live profile.
+(docs/hotspots.md).
 
 Examples:
   beagle hotspots cpu.pprof
   beagle hotspots --price aws/c7g 40@eu/ 12@us/
-  beagle hotspots --seconds 60 --over 10m --save profiles/ http://localhost:6060
+  beagle hotspots --save profiles/ http://localhost:6060
+  beagle hotspots --seconds 30 http://localhost:6060
+  beagle hotspots --over 20m http://localhost:6060
   beagle hotspots 'pyroscope+https://pyroscope.example?service=intake&from=now-24h'
   beagle hotspots --heads --across cpu.pprof
   beagle hotspots --why tags.Normalize cpu.pprof
@@ -50,7 +58,7 @@ Examples:
 Exit status:
   0    ranked
   2    bad input; --why: the function is in none of the profiles
-  130  interrupted`,
+  130  interrupted before there was a profile`,
 }
 
 func init() { hotspotsCommand.run = runHotspots }
@@ -64,7 +72,8 @@ type hotspotFlags struct {
 	seconds, limit                  int
 	over                            time.Duration
 	instances, cores, least         float64
-	asJSON, quiet, leastSet         bool
+	asJSON, quiet                   bool
+	leastSet, overSet               bool
 	heads, across                   bool
 }
 
@@ -80,18 +89,16 @@ func (h *hotspotFlags) add(f *flagSet) {
 	f.StringVar(&h.price, "price", "", "price of an hour of one core: `0.04`, 0.04EUR, or a family such as aws/c7g")
 	// The question. Without one, the answer is the list.
 	f.StringVar(&h.why, "why", "", "say why `FUNC` is or is not among the hot spots")
-	f.StringVar(&h.diff, "diff", "", "say what moved since the profile or directory `OLD`")
+	f.StringVar(&h.diff, "diff", "", "list what changed since the profile or directory `OLD`")
 	f.StringVar(&h.calls, "calls", "",
-		"`file` with calls a second of the whole service: lines of TARGET NUMBER, or what capture status --json "+
-			"prints; 40@FILE: each process in it stands for 40")
+		"`file` with calls a second of the whole service: lines of TARGET NUMBER, or the output of capture status "+
+			"--json; 40@FILE: each process in it stands for 40")
 	f.StringVar(&h.binary, "binary", "",
 		"the `program` built from the checkout, to compare its build ID with the profiles'")
 	f.StringVar(&h.save, "save", "", "write the profiles that were read into this `directory`, a SOURCE for later")
 	f.StringVar(&h.html, "html", "", "write a flame graph to this `file`")
 	// The length of the profile, and of the list.
-	f.IntVar(&h.seconds, "seconds", 30, "length of a live profile, in seconds")
-	f.DurationVar(&h.over, "over", 0,
-		"spread a live profile over this `time`, in slices of 5 s: the load of a service drifts")
+	h.addLive(f)
 	f.IntVar(&h.limit, "limit", 20, "hot spots to list, and as many dropped functions; 0 for all")
 	f.Float64Var(&h.instances, "instances", 0, "instances that each SOURCE stands for, if it does not say")
 	f.Float64Var(&h.cores, "cores", 0, "cores that the whole service keeps busy; by default taken from the profiles")
@@ -103,6 +110,15 @@ func (h *hotspotFlags) add(f *flagSet) {
 	f.BoolVar(&h.quiet, "quiet", false, "print no warnings")
 }
 
+// addLive declares the flags of a live profile.
+func (h *hotspotFlags) addLive(f *flagSet) {
+	f.IntVar(&h.seconds, "seconds", 0, "`seconds` of a live profile: alone in one piece, with --over in slices")
+	f.DurationVar(&h.over, "over", 0, "spread a live profile over this `time`, in many short slices (default 5m)")
+}
+
+// leastOver is the least time that a live profile is spread over.
+const leastOver = 10 * time.Second
+
 // check returns a *beagle.UsageError for a flag whose value is out of range, and finds the program
 // for --html.
 func (h *hotspotFlags) check(f *flagSet) error {
@@ -110,11 +126,14 @@ func (h *hotspotFlags) check(f *flagSet) error {
 		return &beagle.UsageError{What: "--" + flag + " " + what, Remedy: remedy}
 	}
 	switch {
-	case h.seconds < 1 || h.seconds > 3600:
+	case f.given("seconds") && (h.seconds < 1 || h.seconds > 3600):
 		return bad("seconds", fmt.Sprintf("%d is not between 1 and 3600", h.seconds), "30 is common")
-	case f.given("over") && (h.over < time.Duration(h.seconds)*time.Second || h.over > 24*time.Hour):
-		return bad("over", fmt.Sprintf("%v is not between the %d s of the profile and 24h", h.over, h.seconds),
+	case f.given("over") && h.over < time.Duration(h.seconds)*time.Second:
+		return bad("over", fmt.Sprintf("%v is less than the %d s of the profile", h.over, h.seconds),
 			"ten times the profile is common: --seconds 60 --over 10m")
+	case f.given("over") && (h.over < leastOver || h.over > 24*time.Hour):
+		return bad("over", fmt.Sprintf("%v is not between %v and 24h", h.over, leastOver),
+			"give --over 20m, or --seconds 30 alone for one piece")
 	case !(h.least >= 0 && h.least <= 50):
 		return bad("least", fmt.Sprintf("%g is not between 0 and 50 %%", h.least), "0.5 is common")
 	case h.limit < 0:
@@ -131,7 +150,7 @@ func (h *hotspotFlags) check(f *flagSet) error {
 		h.kind != hotspots.Mutex:
 		return bad("kind", h.kind+" is not known", "give cpu, alloc, block or mutex")
 	}
-	h.leastSet = f.given("least")
+	h.leastSet, h.overSet = f.given("least"), f.given("over")
 	if h.html == "" {
 		return nil
 	}
@@ -152,15 +171,21 @@ func runHotspots(ctx context.Context, c *command, args []string, std stdio) (int
 	if err := h.check(f); err != nil {
 		return exitUsage, err
 	}
-	job, err := h.job(c.name, sources, std)
+	watch := newProgress(std.err, h.quiet)
+	defer watch.stop()
+	job, err := h.job(c.name, sources, watch)
 	if err != nil {
 		return exitUsage, err
 	}
-	// Rank, and compare with older profiles.
+	// Rank, and compare with older profiles. An interrupt ends the profile, and not its ranking.
+	job.read.Early = true
+	job.read.Progress = showProfiling(watch, "Ctrl-C ranks what was taken until then; --seconds 30 takes one piece.")
 	t, err := job.table(ctx)
 	if err != nil {
 		return exitUsage, err
 	}
+	watch.stop()
+	ctx = context.WithoutCancel(ctx)
 	if h.diff != "" {
 		if err := job.compare(ctx, t); err != nil {
 			return exitUsage, err
@@ -200,7 +225,7 @@ type hotspotJob struct {
 }
 
 // job combines the command line with beagle.yaml. Errors show an example of the command.
-func (h *hotspotFlags) job(command string, sources []string, std stdio) (*hotspotJob, error) {
+func (h *hotspotFlags) job(command string, sources []string, watch *progress) (*hotspotJob, error) {
 	// Settings of beagle.yaml count where the command line gives none.
 	j := &hotspotJob{hotspotFlags: *h, sources: sources}
 	own := strings.FieldsFunc(h.own, func(r rune) bool { return r == ',' })
@@ -245,6 +270,9 @@ func (h *hotspotFlags) job(command string, sources []string, std stdio) (*hotspo
 			Remedy: "name a profile, a directory, or an address: beagle " + command + " http://localhost:6060",
 		}
 	}
+	if err := j.checkOver(); err != nil {
+		return nil, err
+	}
 	if j.options.Calls, err = readCalls(h.calls); err != nil {
 		return nil, err
 	}
@@ -254,10 +282,25 @@ func (h *hotspotFlags) job(command string, sources []string, std stdio) (*hotspo
 	j.read = profiles.Options{
 		Seconds: h.seconds, Over: h.over, Instances: h.instances, Token: os.Getenv("BEAGLE_PROFILES_TOKEN"),
 	}
-	if !h.quiet {
-		j.read.Warn = func(text string) { fmt.Fprintf(std.err, "warning: %s\n", clean(text)) }
-	}
+	j.read.Warn = func(text string) { watch.watch(flow.Event{Warning: clean(text)}) }
 	return j, nil
+}
+
+// checkOver refuses --over without a source that it could spread.
+func (j *hotspotJob) checkOver() error {
+	if !j.overSet || slices.ContainsFunc(j.sources, profiles.Live) {
+		return nil
+	}
+	source := j.sources[0]
+	bad := &beagle.UsageError{
+		What: fmt.Sprintf("--over %v with %s, which is no running service", j.over, profiles.Redacted(source)),
+		Remedy: "a profile that was taken before has its time: leave --over out, or name the service, as in " +
+			"http://localhost:6060",
+	}
+	if profiles.Store(source) {
+		bad.Remedy = "leave --over out, and name the time in the address, as in from=now-24h"
+	}
+	return bad
 }
 
 // table reads and ranks the sources.

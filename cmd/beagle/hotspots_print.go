@@ -48,6 +48,7 @@ func printHotspots(w io.Writer, t *hotspots.Table) {
 	for line := range strings.SplitSeq(summary(t), "\n") {
 		fmt.Fprintln(p, clean(line))
 	}
+	fmt.Fprintln(p, intervals(t))
 	// Print the ranking, then the time outside of it.
 	printTable(p, t)
 	p.heading("The rest")
@@ -56,7 +57,7 @@ func printHotspots(w io.Writer, t *hotspots.Table) {
 	}
 	// Print the most expensive functions without an entry, with the reason.
 	if len(t.Dropped) > 0 {
-		p.heading(fmt.Sprintf("Without an entry (the costliest of %d; beagle hotspots --why FUNC tells of any)",
+		p.heading(fmt.Sprintf("Without an entry (the costliest of %d; beagle hotspots --why FUNC explains any)",
 			t.DroppedCount))
 		for _, d := range t.Dropped {
 			fmt.Fprintf(p, "%7s flat %7s cum  %s\n    %s\n", percent(d.Flat), percent(d.Cum), clean(d.Function),
@@ -81,14 +82,9 @@ func summary(t *hotspots.Table) string {
 	if t.Service != "" {
 		fmt.Fprintf(&b, "%s: ", t.Service)
 	}
-	n := 0
-	for _, u := range t.Profiles {
-		if u.Kind == t.Kind {
-			n++
-		}
-	}
 	// Print the total of the profiles.
-	fmt.Fprintf(&b, "%.4g %s of %s in %d samples of %s.", t.Total, t.Unit, t.Kind, t.Samples, plural(n, "profile"))
+	fmt.Fprintf(&b, "%.4g %s of %s in %d samples of %s.", t.Total, t.Unit, t.Kind, t.Samples,
+		plural(ranked(t), "profile"))
 	if t.Kind != hotspots.CPU {
 		return b.String()
 	}
@@ -112,6 +108,31 @@ func summary(t *hotspots.Table) string {
 		fmt.Fprintf(&b, "\nScaling: %s.", t.Autoscaling.Reason)
 	}
 	return b.String()
+}
+
+// intervals describes what the intervals hold. Samples tell how well the shares of one time are known,
+// and nothing of another time.
+func intervals(t *hotspots.Table) string {
+	const drift = "how far shares drift with the load"
+	n := ranked(t)
+	switch {
+	case t.Spread > 0:
+		return fmt.Sprintf("The intervals come from the spread between %s: they hold %s.", plural(t.Spread, "profile"),
+			drift)
+	case n == 1:
+		return "The intervals come from the number of samples: one profile does not show " + drift + "."
+	}
+	return fmt.Sprintf("The intervals come from the number of samples: %d profiles do not show %s.", n, drift)
+}
+
+// ranked returns the number of profiles that were ranked.
+func ranked(t *hotspots.Table) (n int) {
+	for _, u := range t.Profiles {
+		if u.Kind == t.Kind {
+			n++
+		}
+	}
+	return n
 }
 
 // printTable prints the hot spots, with money if there is a price.

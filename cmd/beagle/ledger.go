@@ -19,7 +19,7 @@ import (
 
 var ledgerCommand = &command{
 	name: "ledger", args: "",
-	short: "list what changes were predicted to save, and what production showed",
+	short: "list the savings of changes: predicted, and proven in production",
 	long: `
 Lists each shipped change with its predicted and its proven saving, sums them up by
 service, and says how far the predictions were off. Savings are shares of the service's

@@ -20,9 +20,9 @@ import (
 
 var lessonsCommand = &command{
 	name: "lessons", args: "[list | show NAME | propose RUN | keep NAME | drop NAME]",
-	short: "what models and agents are taught",
+	short: "list and keep short texts that teach models and agents",
 	long: `
-Lessons are short texts on what makes Go code fast. Models and agents are shown those that
+Lessons are short texts on what makes Go code fast. Models and agents get those that
 fit the function they work on. Some come with Beagle; your own are files in beagle/lessons
 of your configuration directory, in lessons of $BEAGLE_HOME, and in directories named with
 --lessons. A lesson of yours replaces one of the same name.
@@ -126,7 +126,7 @@ func runLessons(ctx context.Context, c *command, args []string, std stdio) (int,
 	}[verb]
 	if !known || (name == "") != (verb == "list") {
 		return exitUsage, &beagle.UsageError{
-			What:   fmt.Sprintf("unknown arguments of lessons: %s", strings.Join(rest, " ")),
+			What:   fmt.Sprintf("unknown arguments: %s", strings.Join(rest, " ")),
 			Remedy: "use list, show NAME, propose RUN, keep NAME or drop NAME",
 		}
 	}

@@ -136,8 +136,8 @@ func finish(std stdio, c *command, args []string, ctx context.Context) int {
 	// The system's text names one of many files; the remedy is the same for all.
 	if errors.Is(err, syscall.ENOSPC) {
 		fmt.Fprintln(std.err,
-			"  The disk is full: make room on it, or set BEAGLE_HOME (the store) or TMPDIR (what is built) to a "+
-				"directory of another one. 'beagle runs' shows what can be resumed then.")
+			"  The disk is full: make room on it, or set BEAGLE_HOME (the store) or TMPDIR (builds) to a directory "+
+				"on another disk. Then 'beagle runs' lists runs to resume.")
 	}
 	if ctx.Err() != nil {
 		return exitInterrupted
@@ -249,9 +249,9 @@ func (f *flagSet) mistake(err error) error {
 	if m := badFlag.FindStringSubmatch(bad.What); m != nil {
 		bad.What = "there is no flag --" + m[1]
 		var names []string
-		f.VisitAll(func(g *flag.Flag) { names = append(names, g.Name) })
-		if near := source.NearNames(m[1], names); near != "" {
-			bad.Remedy = fmt.Sprintf("Did you mean --%s? %s", near, bad.Remedy)
+		f.VisitAll(func(g *flag.Flag) { names = append(names, "--"+g.Name) })
+		if near := source.NearNames("--"+m[1], names); near != "" {
+			bad.Remedy = fmt.Sprintf("Did you mean %s? %s", near, bad.Remedy)
 		}
 		return bad
 	}
@@ -290,7 +290,9 @@ func (f *flagSet) mistake(err error) error {
 // countOf returns how many arguments there are, and which: a flag without its dashes is one, too.
 func countOf(args []string) string {
 	const most = 3
-	if len(args) == 0 || len(args) > most {
+	if len(args) == 0 {
+		return "no arguments"
+	} else if len(args) > most {
 		return plural(len(args), "argument")
 	}
 	return fmt.Sprintf("%s (%s)", plural(len(args), "argument"), strings.Join(args, ", "))
@@ -316,7 +318,7 @@ func parse(f *flagSet, args []string, least, most int) ([]string, error) {
 	if len(rest) < least || len(rest) > most {
 		takes := cmp.Or(f.args, "no arguments")
 		return nil, &beagle.UsageError{
-			What:   fmt.Sprintf("%s given, it takes %s", countOf(rest), takes),
+			What:   fmt.Sprintf("%s given: it takes %s", countOf(rest), takes),
 			Remedy: fmt.Sprintf("'beagle %s --help' shows examples", f.Name()),
 		}
 	}

@@ -14,18 +14,18 @@ var mcpCommand = &command{
 	short: "serve Beagle as tools to a coding agent",
 	long: `
 Serves the Model Context Protocol, so that a coding agent can find hot functions, learn
-what is known of one, and have its versions judged. Over standard input and output, as
-agents start it, or over HTTP with a token.
+about one, and have its versions judged. It serves standard input and output, as agents
+start it, or HTTP with a token.
 
-It is the program beagle-mcp that serves, which must lie beside beagle or on the PATH: 'go
-install ./cmd/beagle-mcp'.
+The program beagle-mcp serves. It must lie beside beagle or on the PATH: 'go install
+./cmd/beagle-mcp'.
 
-Works in one module (-C); agents read profiles below its directory, and nothing else. What
-is checked and measured, and for how long, is decided by the flags here: no tool argument
-can turn it down. Nothing is written to the checkout.
+Works in one module (-C); agents read profiles below its directory, and nothing else. The
+flags here decide what is checked and measured, and for how long: no tool argument can
+turn it down. Nothing is written to the checkout.
 
-Inputs from a file (--corpus) may come from production: agents are shown their shapes, not
-their values, unless --redact no.
+Inputs from a file (--corpus) may come from production: agents see their shapes, not their
+values, unless --redact no.
 
 Tools that ask production run the commands hotspots, bench and capture. --at names the
 processes with probes, --pid those without, and --source profiles of production; no tool

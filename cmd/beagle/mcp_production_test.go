@@ -178,7 +178,7 @@ func TestMCPProduction(t *testing.T) {
 	}
 	// Calls of another controller's capture wait in the process.
 	other := exec.Command("beagle", "capture", "start", "--at", filepath.Join(s.dir, "s"), "--token",
-		filepath.Join(s.dir, "token"), "--for", "60s", "--rate", "500", "tags.Normalize")
+		filepath.Join(s.dir, "token"), "--for", "10m", "--rate", "500", "tags.Normalize")
 	other.Env = s.env
 	if err := other.Start(); err != nil {
 		t.Fatal(err)
@@ -186,7 +186,7 @@ func TestMCPProduction(t *testing.T) {
 	t.Cleanup(func() { other.Process.Kill(); other.Wait() })
 	for tries := 0; ; tries++ {
 		p, text, failed = call("capture_pull", map[string]any{"target": "./tags.Normalize"})
-		if !failed && strings.Contains(text, `"train"`) || tries == 60 {
+		if !failed && strings.Contains(text, `"train"`) || tries == 600 { // generous: the machine is shared
 			break
 		}
 		time.Sleep(500 * time.Millisecond)

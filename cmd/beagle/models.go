@@ -109,9 +109,8 @@ func (o *modelOptions) checkAgents(m *flow.Models) error {
 		}
 		if _, err := exec.LookPath(words[0]); err != nil {
 			return &beagle.UsageError{
-				What: fmt.Sprintf("--agent %q: there is no command %s", command, words[0]),
-				Remedy: fmt.Sprintf("give a command that can be started, not %q: install it, or name it with its path",
-					command),
+				What:   fmt.Sprintf("--agent %q: there is no command %s", command, words[0]),
+				Remedy: "install it, or give its path",
 			}
 		}
 	}

@@ -115,6 +115,27 @@ func (p *progress) watch(e flow.Event) {
 	}
 }
 
+// note prints a line that stays.
+func (p *progress) note(line string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.quiet && !p.ended {
+		p.clear()
+		fmt.Fprintln(p.w, line)
+	}
+}
+
+// passing shows a line on a terminal until the next one.
+func (p *progress) passing(line string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.live && !p.quiet && !p.ended {
+		p.clear()
+		fmt.Fprintln(p.w, clip(line, p.width()))
+		p.lines = 1
+	}
+}
+
 // replies prints the fates of models' replies, which stay on the screen.
 func (p *progress) replies(e *flow.EvaluatedEvent) {
 	for _, line := range e.Replies {

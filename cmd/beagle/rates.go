@@ -16,11 +16,10 @@ var ratesCommand = &command{
 	name: "rates", args: "",
 	short: "measure how often the judge of speed errs, on this machine",
 	long: `
-Lets the judge of speed decide what is known: functions of several kinds against
-themselves in other words, which must not be called faster, and versions that are truly 2
-% and 5 % faster, which should be. Every other round runs under a load on all processors,
-which the command makes itself. A trial takes up to --measure and the links of 10 to 30
-programs.
+Lets the judge of speed decide known cases: functions of several kinds against copies of
+themselves, which it must not call faster, and versions that are truly 2 % and 5 % faster,
+which it should. In every other round the command puts a load on all processors. A trial
+takes up to --measure and the links of 10 to 30 programs.
 
 Trials are kept in the store: the command can be stopped at any moment, and goes on where
 it was. When it ends, reports of later runs on this machine carry its rates instead of
@@ -52,7 +51,7 @@ func runRates(ctx context.Context, c *command, args []string, std stdio) (int, e
 	if *n < 0 || f.given("gains") && *gains < 0 {
 		return exitUsage, &beagle.UsageError{
 			What:   "a number of trials is negative",
-			Remedy: "give --trials 20, or --trials 0 for what is known so far; --gains likewise",
+			Remedy: "give --trials 20, or --trials 0 for the figures so far; --gains likewise",
 		}
 	}
 	if *gains < 0 {

@@ -206,7 +206,7 @@ func runRollout(ctx context.Context, c *command, args []string, std stdio) (int,
 	o.verb, o.rest = rest[0], rest[1:]
 	if n := len(o.rest); n < verb.least || n > verb.most {
 		return exitUsage, &beagle.UsageError{
-			What:   fmt.Sprintf("%s: %s given, it takes %s", o.verb, countOf(o.rest), verb.takes),
+			What:   fmt.Sprintf("%s: %s given: it takes %s", o.verb, countOf(o.rest), verb.takes),
 			Remedy: "'beagle rollout --help' shows examples",
 		}
 	}

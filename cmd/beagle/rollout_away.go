@@ -84,8 +84,8 @@ func (l *flight) place(ctx context.Context) error {
 			return err
 		}
 		if flags := differing(kept, o); len(flags) > 0 {
-			l.warn(fmt.Sprintf("the workflow goes on with what it was started with: %s of this command change "+
-				"nothing; 'beagle rollout stop %s' ends it", strings.Join(flags, ", "), l.id))
+			l.warn(fmt.Sprintf("the workflow keeps its first settings: %s of this command change nothing; 'beagle "+
+				"rollout stop %s' ends it", strings.Join(flags, ", "), l.id))
 		}
 		l.order = kept
 		return nil

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"os"
 
-	"gopkg.in/yaml.v3"
-
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/rollout/slo"
 	"github.com/beagle-go/beagle/internal/settings"
@@ -44,10 +42,6 @@ func rolloutGuardrails(_ context.Context, o *rolloutFlags) (int, error) {
 	}
 	// Print YAML to paste, headed by the place where it belongs.
 	fmt.Fprintf(o.std.out, "# For %s, below services: NAME: rollout:, beside prometheus: http://...\n", settings.Name)
-	e := yaml.NewEncoder(o.std.out)
-	e.SetIndent(2)
-	if err := e.Encode(all); err != nil {
-		return exitNo, err
-	}
-	return exitOK, e.Close()
+	fmt.Fprint(o.std.out, all.Text())
+	return exitOK, nil
 }

@@ -56,7 +56,7 @@ func runSkill(_ context.Context, c *command, args []string, std stdio) (int, err
 	default:
 		return exitUsage, &beagle.UsageError{
 			What:   fmt.Sprintf("--format %q is not known", *format),
-			Remedy: "it is agents or skill",
+			Remedy: "give agents or skill",
 		}
 	}
 	return exitOK, nil

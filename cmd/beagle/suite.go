@@ -62,7 +62,8 @@ func (o *suiteOptions) flags(f *flagSet) {
 	f.StringVar(&o.dir, "dir", "suite/tasks", "the `folder` whose folders are the tasks")
 	f.StringVar(&o.spec.Strategy, "strategy", o.spec.Strategy, "islands, best-of-n or rules-only-greedy")
 	f.Var(listFlag{&o.spec.Rules}, "rules",
-		"search with these rewrites and sets: default, all, suite (what fires nowhere but here), separated by `commas`")
+		"search with these rewrites and sets: default, all, suite (rewrites that apply only here), separated by "+
+			"`commas`")
 	f.IntVar(&o.seeds, "seeds", 1,
 		"searches on each task, with the seeds 1, 2, ...: the median counts, the spread is shown")
 	f.IntVar(&o.spec.Candidates, "candidates", o.spec.Candidates, "versions that a search may evaluate")
@@ -115,7 +116,7 @@ func runSuite(ctx context.Context, c *command, args []string, std stdio) (int, e
 		if t.Advice != "" && advice(t.Advice) == nil {
 			return exitUsage,
 				usageError(fmt.Sprintf("task %s: there is no advice %q", t.Name, t.Advice),
-					"'beagle explain' lists what is advised")
+					"'beagle explain' lists the advice")
 		}
 	}
 	if o.list {

@@ -58,7 +58,7 @@ Exit status:
   5    forbidden by the policy
   6    Beagle itself failed
   130  interrupted
-Of several versions the worst counts: 6, then 1, 5, 4, 3, and 0 only when all are
+The worst of several versions counts: 6, then 1, 5, 4, 3, and 0 only when all are
 accepted.`,
 }
 

@@ -27,7 +27,7 @@ import (
 
 var watchCommand = &command{
 	name: "watch", args: "[SOURCE...]",
-	short: "say what changed in a service's profiles, and what answers it",
+	short: "report changes in a service's profiles, and what to do about them",
 	long: `
 Aggregates profiles into windows, keeps a compact row for each function and window, and
 reports changes: a function costs more or less, a shipped win is gone, its source,
@@ -35,13 +35,13 @@ toolchain or inputs changed, or too little is left of it. A finding has an inter
 cause and the command that answers it, and is reported once. SOURCE is as for 'beagle
 hotspots'; beagle.yaml names the sources too.
 
-It also tells when the service passes a limit of beagle.yaml, or will by the forecast: an
-SLO's error budget, what a month may cost, and the processors of an instance. Such a
-service goes before others in --next. With --campaigns, and only then, findings start
-campaigns, within that much money for 30 days.
+It also reports when the service passes a limit of beagle.yaml, or will by the forecast:
+an SLO's error budget, the cost of a month, and the processors of an instance. --next
+lists such a service before others. Only with --campaigns do findings start campaigns,
+within that much money for 30 days.
 
 Without --once it takes profiles every --every until it is stopped. It opens nothing by
-itself. The windows are in the store. A process that is stopped goes on where it was.
+itself. The windows are in the store. After a stop it continues where it was.
 docs/watch.md has the details.
 
 Examples:
@@ -170,7 +170,7 @@ func runWatch(ctx context.Context, c *command, args []string, std stdio) (int, e
 		sources = []string{os.DevNull} // a finding needs no source
 	}
 	// Open the archive, and serve the command's own metrics.
-	job, err := o.job(c.name, sources, std)
+	job, err := o.job(c.name, sources, newProgress(std.err, o.quiet))
 	if err != nil {
 		return exitUsage, err
 	}

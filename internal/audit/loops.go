@@ -68,7 +68,7 @@ func loopless(x *pass) {
 		return
 	}
 	x.report(x.body.Pos(), "there is no loop: the work is done once and divided by b.N",
-		"put what is measured into 'for b.Loop() { ... }'")
+		"put the measured code into 'for b.Loop() { ... }'")
 }
 
 // skips reports whether a benchmark may end without work on purpose.

@@ -19,7 +19,7 @@ type Inputs struct {
 
 // RecordedRules are the rules of [CompareInputs].
 var RecordedRules = []Rule{
-	{ID: "few-inputs", Text: "The benchmark calls the function with few inputs, of which production has many."},
+	{ID: "few-inputs", Text: "The benchmark calls the function with few inputs, and production with many."},
 	{ID: "single-value", Text: "The benchmark calls the function with the same arguments each time."},
 	{ID: "unlike-corpus", Text: "The benchmark's inputs are of other kinds than production's."},
 	{ID: "warm-only", Text: "The benchmark's inputs stay in the nearest cache, and production's do not."},

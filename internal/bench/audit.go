@@ -105,7 +105,7 @@ func constantFoldable(t *beagle.Target, c *beagle.Corpus, o Observed) *beagle.Fi
 		return &beagle.Finding{
 			Code: "constant-foldable", Refuse: true,
 			Figure: "no parameters: a constant does the same",
-			Remedy: "choose a function that receives what its work depends on",
+			Remedy: "choose a function that gets the inputs on which its work depends",
 		}
 	// A function that changes its arguments does more than return a result.
 	case o.Results == 1 && n >= enoughRecords && len(t.Results) > 0 && len(c.Facets.Mutates) == 0:

@@ -374,8 +374,7 @@ func reason(kind string, p beagle.SimilarPart) string {
 	case p.Benchmark == 0:
 		return "no recorded input leads there: capture for longer, or at the hours when it happens"
 	case p.Production == 0:
-		return "production spends no time there: the inputs hold what its calls do not, or it was built in another " +
-			"way (--pgo)"
+		return "production spends no time there: its calls have other inputs, or its build differs (--pgo)"
 	case kind == "callee" && strings.HasPrefix(p.Name, "runtime.") && p.Production > p.Benchmark:
 		return "Go's runtime takes longer in a large heap with many goroutines"
 	case p.Production > p.Benchmark:

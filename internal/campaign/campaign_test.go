@@ -17,18 +17,18 @@ func TestSum(t *testing.T) {
 	for i := range 10 {
 		won = append(won, Won{
 			Target: string(rune('a' + i)),
-			Cum:    0.01,
-			Ratio:  beagle.Ratio{Point: 2, Low: 1.9, High: 2.1},
+			Cum:    0.01, Samples: 100_000,
+			Ratio: beagle.Ratio{Point: 2, Low: 1.9, High: 2.1},
 		})
 	}
-	all, each := Sum(won, 100_000, none)
+	all, each := Sum(won, none)
 	if math.Abs(all.Share-0.05) > 0.0005 || all.Low < 0.047 || all.High > 0.053 || all.Low >= all.High {
 		t.Errorf("%+v", all)
 	}
 	if s := each["c"]; math.Abs(s.Share-0.005) > 0.0002 {
 		t.Errorf("%+v", s)
 	}
-	if again, _ := Sum(won, 100_000, none); again != all {
+	if again, _ := Sum(won, none); again != all {
 		t.Error("the same campaign sums up to something else")
 	}
 }
@@ -71,7 +71,7 @@ func TestExpected(t *testing.T) {
 // each make the interval wider. An unlike benchmark moves the middle to neither side.
 func TestSumCarriesUncertainty(t *testing.T) {
 	width := func(samples float64, r beagle.Ratio, s *beagle.Similarity) (float64, float64) {
-		all, _ := Sum([]Won{{Target: "a", Cum: 0.1, Ratio: r, Similarity: s}}, samples, none)
+		all, _ := Sum([]Won{{Target: "a", Cum: 0.1, Samples: samples, Ratio: r, Similarity: s}}, none)
 		return all.High - all.Low, all.Share
 	}
 	sure, full := width(1e6, beagle.Ratio{Point: 2, Low: 1.99, High: 2.01}, nil)
@@ -87,8 +87,9 @@ func TestSumCarriesUncertainty(t *testing.T) {
 // TestSumIsAShare checks that nothing saves more than it costs, however unlike the benchmark is.
 func TestSumIsAShare(t *testing.T) {
 	for _, likeness := range []float64{0, 0.4, 0.7} {
-		all, _ := Sum([]Won{{Target: "a", Cum: 0.8, Ratio: beagle.Ratio{Point: 10, Low: 9.9, High: 10.1},
-			Similarity: &beagle.Similarity{Estimate: likeness, Low: likeness, High: likeness}}}, 1e9, none)
+		all, _ := Sum([]Won{{Target: "a", Cum: 0.8, Samples: 1e9,
+			Ratio:      beagle.Ratio{Point: 10, Low: 9.9, High: 10.1},
+			Similarity: &beagle.Similarity{Estimate: likeness, Low: likeness, High: likeness}}}, none)
 		if all.High > 0.8001 || math.Abs(all.Share-0.72) > 0.003 {
 			t.Errorf("%.1f alike: %+v", likeness, all)
 		}
@@ -100,7 +101,7 @@ func TestSumIsAShare(t *testing.T) {
 func TestSumOfALoop(t *testing.T) {
 	r := beagle.Ratio{Point: 1 / 0.9, Low: 1 / 0.9, High: 1 / 0.9}
 	sum := func(p *beagle.BenchmarkPart) beagle.CampaignSaving {
-		all, _ := Sum([]Won{{Target: "a", Cum: 0.4, Ratio: r, Part: p}}, 1e9, none)
+		all, _ := Sum([]Won{{Target: "a", Cum: 0.4, Samples: 1e9, Ratio: r, Part: p}}, none)
 		return all
 	}
 	sure := sum(&beagle.BenchmarkPart{Share: 0.8, Samples: 1e9})
@@ -117,16 +118,37 @@ func TestSumOfALoop(t *testing.T) {
 // TestNothingTwice checks that a caller does not save again what its callee saves.
 func TestNothingTwice(t *testing.T) {
 	r := beagle.Ratio{Point: 2, Low: 2, High: 2}
-	won := []Won{{Target: "caller", Cum: 0.3, Ratio: r}, {Target: "callee", Cum: 0.2, Ratio: r}}
-	all, each := Sum(won, 1e9, func(a, b string) float64 { return 0.2 })
+	won := []Won{{Target: "caller", Cum: 0.3, Samples: 1e9, Ratio: r},
+		{Target: "callee", Cum: 0.2, Samples: 1e9, Ratio: r}}
+	all, each := Sum(won, func(a, b string) float64 { return 0.2 })
 	if math.Abs(all.Share-0.15) > 0.001 || math.Abs(each["caller"].Share-0.05) > 0.001 {
 		t.Errorf("%+v %+v", all, each)
 	}
-	all, _ = Sum([]Won{{Target: "caller", Cum: 0.1, Ratio: r},
-		{Target: "callee", Cum: 0.1, Ratio: beagle.Ratio{Point: 10, Low: 10, High: 10}}}, 1e9,
+	all, _ = Sum([]Won{{Target: "caller", Cum: 0.1, Samples: 1e9, Ratio: r},
+		{Target: "callee", Cum: 0.1, Samples: 1e9, Ratio: beagle.Ratio{Point: 10, Low: 10, High: 10}}},
 		func(a, b string) float64 { return 0.1 })
 	if all.Share > 0.0901 {
 		t.Errorf("more than the callee costs: %+v", all)
+	}
+}
+
+// TestSumTakesEachUncertainty: a share that drifts from profile to profile makes the sum less
+// certain, however many samples the profiles have.
+func TestSumTakesEachUncertainty(t *testing.T) {
+	width := func(effective float64) float64 {
+		s := table()
+		s.Table.Effective = 1e6
+		for i := range s.Table.Hotspots {
+			s.Table.Hotspots[i].Effective = effective
+		}
+		s.Campaign.Targets = []beagle.CampaignTarget{{Target: s.Table.Hotspots[0].Target, Cum: 0.2,
+			State: beagle.CampaignImproved, Ratio: &beagle.Ratio{Point: 2, Low: 1.99, High: 2.01}}}
+		s.Tally()
+		return s.Campaign.Saving.High - s.Campaign.Saving.Low
+	}
+	counted, drifting := width(0), width(500)
+	if drifting < 5*counted {
+		t.Errorf("the interval is %g wide with drift and %g without", drifting, counted)
 	}
 }
 

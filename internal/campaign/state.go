@@ -357,10 +357,10 @@ func (s *State) Tally() {
 	var won []Won
 	for _, t := range s.Campaign.Targets {
 		if t.State == beagle.CampaignImproved && t.Ratio != nil {
-			won = append(won, Won{t.Target, t.Cum, expected(&t), t.Similarity, t.Part})
+			won = append(won, Won{t.Target, t.Cum, s.samples(t.Target), expected(&t), t.Similarity, t.Part})
 		}
 	}
-	all, each := Sum(won, s.Table.Effective, func(a, b string) float64 { return s.Together[a][b] })
+	all, each := Sum(won, func(a, b string) float64 { return s.Together[a][b] })
 	s.Campaign.Saving = s.priceSaving(all)
 	for i := range s.Campaign.Targets {
 		if saving, ok := each[s.Campaign.Targets[i].Target]; ok {
@@ -368,6 +368,16 @@ func (s *State) Tally() {
 			s.Campaign.Targets[i].Saving = &saving
 		}
 	}
+}
+
+// samples returns the number of samples that tell a target's share.
+func (s *State) samples(target string) float64 {
+	for _, h := range s.Table.Hotspots {
+		if h.Target == target && h.Effective > 0 { // an older Beagle noted none
+			return h.Effective
+		}
+	}
+	return s.Table.Effective
 }
 
 // notes lists what the campaign's sum leaves out.

@@ -17,6 +17,7 @@ const draws = 4000
 type Won struct {
 	Target     string
 	Cum        float64 // share of the service below it
+	Samples    float64 // that tell the share
 	Ratio      beagle.Ratio
 	Similarity *beagle.Similarity    // nil: no benchmark was compared
 	Part       *beagle.BenchmarkPart // nil: the ratio is of the function alone
@@ -24,7 +25,7 @@ type Won struct {
 
 // Sum returns the saving of all improvements together, and of each beyond its callees. together
 // returns the share of the service in which one of two functions is below the other.
-func Sum(won []Won, samples float64, together func(a, b string) float64) (
+func Sum(won []Won, together func(a, b string) float64) (
 	all beagle.CampaignSaving, each map[string]beagle.CampaignSaving,
 ) {
 	order := slices.Clone(won)
@@ -40,7 +41,7 @@ func Sum(won []Won, samples float64, together func(a, b string) float64) (
 	}
 	for n := range draws {
 		for k, w := range order {
-			saved := share(r, w.Cum, samples) * gain(r, w)
+			saved := share(r, w.Cum, w.Samples) * gain(r, w)
 			for i, inner := range order[:k] {
 				if inner.Cum > 0 {
 					saved -= parts[i][n] * min(1, together(w.Target, inner.Target)/inner.Cum)
@@ -132,7 +133,8 @@ func interval(list []float64) beagle.CampaignSaving {
 	if len(list) == 0 {
 		return beagle.CampaignSaving{}
 	}
-	sorted := slices.Sorted(slices.Values(list))
+	sorted := slices.Clone(list)
+	inorder.Sort(sorted)
 	sum := 0.0
 	for _, v := range sorted {
 		sum += v

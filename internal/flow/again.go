@@ -27,8 +27,8 @@ func againWarnings(quoted, again beagle.Ratio) []string {
 	if !below(again, quoted) {
 		return nil
 	}
-	return []string{fmt.Sprintf("the gain depends on what runs beside it: a second measurement, beside its steps, "+
-		"says %s, where the quoted one says %s", again.Spelled(), quoted.Spelled())}
+	return []string{fmt.Sprintf("the gain depends on neighbours in the program: a second measurement, beside its "+
+		"steps, gives %s, the quoted one %s", again.Spelled(), quoted.Spelled())}
 }
 
 // below reports whether one interval lies below another. The zero Ratio is not known.

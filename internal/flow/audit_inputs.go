@@ -137,5 +137,5 @@ func placeOf(u *source.Unit, name string) (audit.Mistake, error) {
 		}
 	}
 	return audit.Mistake{}, &beagle.UsageError{What: fmt.Sprintf("%s has no benchmark %s", u.Target.PkgPath, name),
-		Remedy: "name one that go test -bench . lists, without what stands behind a slash"}
+		Remedy: "name one that go test -bench . lists, without the part after a slash"}
 }

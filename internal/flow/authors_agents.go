@@ -29,7 +29,7 @@ func AgentModel(command string) (llm.Model, error) {
 					"--experimental-acp'")
 	}
 	return llm.Model{Name: "agent:" + filepath.Base(words[0]), Provider: coder.Provider, URL: command, Weight: 1,
-		Price: llm.Price{AsOf: "told by the agent"}}, nil
+		Price: llm.Price{AsOf: "reported by the agent"}}, nil
 }
 
 func isAgent(m llm.Model) bool { return m.Provider == coder.Provider }
@@ -111,7 +111,7 @@ func (m *Models) checkAgents() error {
 		case coder.Possible() != nil:
 			return coder.Possible()
 		case m.Offline:
-			return usage(fmt.Sprintf("--offline: what the agent %q sends, and where, is not ours to say", one.URL),
+			return usage(fmt.Sprintf("--offline: Beagle cannot know what the agent %q sends, and where", one.URL),
 				"leave out --offline or --agent")
 		case names[one.Name]:
 			return usage(fmt.Sprintf("two agents are called %s", one.Name),

@@ -131,7 +131,7 @@ func (l *lifter) search(ctx context.Context, s *lift.Study, key store.Key) lift.
 	report := s.Find()
 	if time.Since(start) < liftSearch && ctx.Err() == nil {
 		if err := l.inputs.works.store.Cache(key, report); err != nil {
-			l.watch.Warn(fmt.Sprintf("what the library has of the function is not kept: %v", err))
+			l.watch.Warn(fmt.Sprintf("the matches of the library are not kept: %v", err))
 		}
 	}
 	return report

@@ -16,11 +16,35 @@ import (
 // current directory.
 func ThisMachine(dir string) beagle.Machine {
 	m := beagle.Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, CPU: processor(), Cores: runtime.NumCPU()}
-	var env struct{ GOVERSION string }
+	var env settings
 	if err := harness.GoEnv(context.Background(), dir, &env); err == nil {
-		m.Go = env.GOVERSION
+		m.Go, m.Build = env.GOVERSION, env.build(m.Arch, os.Getenv("GODEBUG"))
 	}
 	return m
+}
+
+// settings are the go command's that decide which machine code it makes of a text.
+type settings struct{ GOVERSION, GOAMD64, GOARM64, GOEXPERIMENT, GOFLAGS string }
+
+// build lists the settings that are not the default. godebug is how the programs behave that are
+// built.
+func (s settings) build(arch, godebug string) string {
+	var set []string
+	add := func(name, value, usual string) {
+		if value != usual {
+			set = append(set, name+"="+value)
+		}
+	}
+	switch arch {
+	case "amd64":
+		add("GOAMD64", s.GOAMD64, "v1")
+	case "arm64":
+		add("GOARM64", s.GOARM64, "v8.0")
+	}
+	add("GOEXPERIMENT", s.GOEXPERIMENT, "")
+	add("GOFLAGS", s.GOFLAGS, "")
+	add("GODEBUG", godebug, "")
+	return strings.Join(set, " ")
 }
 
 // processor returns the processor's own name, where the system tells it.

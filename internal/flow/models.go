@@ -94,12 +94,13 @@ func (m *Models) check() error {
 			fmt.Sprintf("give 1 to %d; %d is the default", maxInFlight, defaultInFlight))
 	case !slices.Contains([]string{"auto", "yes", "no"}, m.Redact):
 		return usage(fmt.Sprintf("--redact %q is not known", m.Redact),
-			"it is yes, no, or auto: yes for inputs from a file, which may come from production")
+			"give yes, no, or auto, which means yes for inputs from a file: they may come from production")
 	case m.Limit < time.Second:
 		return usage(fmt.Sprintf("--call-limit %v is too short for a call", m.Limit),
 			"give at least 1s; 3m is the default")
 	case m.Caps.Money < 0 || m.Caps.Tokens < 0 || m.Caps.Calls < 0:
-		return usage("a budget for models is negative", "give a number above 0, or leave it out")
+		return usage("--budget-usd, --budget-tokens or --budget-calls is negative",
+			"give a number above 0, or leave it out")
 	}
 	if i := slices.IndexFunc(m.Temperatures, func(t float64) bool { return t < 0 || t > 2 }); i >= 0 {
 		return usage(fmt.Sprintf("--temperature %g is out of range", m.Temperatures[i]), "give a number from 0 to 2")

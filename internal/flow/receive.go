@@ -57,7 +57,7 @@ func Guests(s *store.Store, run string, search *evolve.Search) ([]store.Submissi
 	}
 	waiting, err := s.Inbox(run)
 	if err != nil {
-		return nil, fmt.Errorf("what was handed in cannot be read: %w", err)
+		return nil, fmt.Errorf("the submitted versions cannot be read: %w", err)
 	}
 	return waiting[:min(len(waiting), maxGuests)], nil
 }

@@ -164,13 +164,13 @@ func (s *Spec) Validate() error {
 			fmt.Sprintf("give one of %q", evolve.Strategies))
 	case s.Sandbox != "auto" && s.Sandbox != "require":
 		return usage(fmt.Sprintf("--sandbox %q is not known", s.Sandbox),
-			"it is auto (use what the kernel offers, say what is missing) or require (refuse when anything is missing)")
+			"give auto (use what the kernel offers, say what is missing) or require (refuse when anything is missing)")
 	}
 	kinds := []string{"", EvidenceAuto, EvidenceCorpus, EvidenceInPlace, EvidenceState}
 	if !slices.Contains(kinds, s.Evidence) {
 		return usage(fmt.Sprintf("--evidence %q is not known", s.Evidence),
-			"it is auto (recorded calls where there can be any, and else the package's own tests), corpus, inplace, "+
-				"or state (inplace for methods whose receiver keeps state, else auto)")
+			"give auto (recorded calls where there can be any, otherwise the package's own tests), corpus, inplace, "+
+				"or state (inplace for methods whose receiver keeps state, otherwise auto)")
 	}
 	// Refuse flags that exclude each other.
 	if s.Evidence == EvidenceInPlace && s.CorpusFile != "" {

@@ -35,8 +35,8 @@ func (t *Table) Compare(old *Table) *beagle.HotspotDiff {
 		a, b := before.part(key), now.part(key)
 		m := beagle.HotspotMove{Target: key, Old: a.net, New: b.net, Change: b.net - a.net, OldCum: a.cum,
 			NewCum: b.cum}
-		m.Low, m.High = newcombe(a.net, before.n, b.net, now.n)
-		m.P = twoShares(a.net, before.n, b.net, now.n)
+		m.Low, m.High = newcombe(a.net, a.n, b.net, b.n)
+		m.P = twoShares(a.net, a.n, b.net, b.n)
 		all = append(all, m)
 	}
 	// List those that surely moved, the largest change first.
@@ -58,7 +58,8 @@ func (t *Table) Compare(old *Table) *beagle.HotspotDiff {
 // A part is one function's part of a profile.
 type part struct {
 	net, cum float64
-	caller   string // the entry above it that contains most of it
+	n        float64 // samples that would tell net as well
+	caller   string  // the entry above it that contains most of it
 }
 
 type parts struct {
@@ -70,7 +71,7 @@ func (p *parts) part(key string) part {
 	if x := p.by[key]; x != nil {
 		return *x
 	}
-	return part{}
+	return part{n: p.n}
 }
 
 // shares returns the net shares when just these functions have entries, without the collector's
@@ -78,6 +79,7 @@ func (p *parts) part(key string) part {
 func (r *ranking) shares(entries map[string]bool) *parts {
 	out := &parts{by: map[string]*part{}, n: r.m.effective()}
 	callers := map[string]map[string]float64{}
+	paid := map[string][]*stack{}
 	for _, s := range r.m.stacks {
 		// List the entries on the stack, from the leaf up.
 		var on []string
@@ -96,11 +98,15 @@ func (r *ranking) shares(entries map[string]bool) *parts {
 			p.cum += s.weight / r.m.total
 			if i == 0 {
 				p.net += s.weight / r.m.total
+				paid[key] = append(paid[key], s)
 			}
 			if i+1 < len(on) {
 				callers[key][on[i+1]] += s.weight
 			}
 		}
+	}
+	for key, p := range out.by {
+		p.n = r.m.effectiveOf(p.net, r.m.weights(paid[key], 0))
 	}
 	// Find the main caller of each.
 	for key, by := range callers {

@@ -17,6 +17,7 @@ type stack struct {
 	weight float64 // cores, or the unit of the kind
 	gc     float64 // the collector's cores that this stack caused
 	count  int64   // samples
+	by     []portion
 }
 
 // A merged profile is the sum of all profiles of one kind.
@@ -26,6 +27,7 @@ type merged struct {
 	total    float64
 	samples  int64
 	squares  float64 // of the samples' weights, for the effective number of samples
+	origins  []origin
 	stacks   []*stack
 	used     []beagle.ProfileUsed
 	warnings []string
@@ -49,7 +51,7 @@ func merge(kind string, all []*Profile, n *namer) (*merged, error) {
 		return nil, err
 	}
 	// Add each group, by the number of instances that it stands for.
-	for _, name := range order {
+	for number, name := range order {
 		g := groups[name]
 		stands, why := standsFor(g)
 		if why != "" {
@@ -63,6 +65,7 @@ func merge(kind string, all []*Profile, n *namer) (*merged, error) {
 			if timed {
 				w /= seconds(g)
 			}
+			m.origins = append(m.origins, origin{group: number})
 			m.add(p, w, n, index)
 			m.used = append(m.used, used(p, stands))
 		}
@@ -191,10 +194,12 @@ func used(p *Profile, stands float64) beagle.ProfileUsed {
 	}
 }
 
-// add puts a profile's samples to the sum.
+// add puts a profile's samples to the sum. The profile's origin is the last one.
 func (m *merged) add(p *Profile, weight float64, n *namer, index map[string]*stack) {
 	locations := map[*profile.Location][]frame{}
 	ids := map[*function]uint64{}
+	at := len(m.origins) - 1
+	from := &m.origins[at]
 	var key []byte
 	for _, s := range p.Pprof.Sample {
 		v := p.sampleValue(s) * weight
@@ -234,8 +239,15 @@ func (m *merged) add(p *Profile, weight float64, n *namer, index map[string]*sta
 		count := max(p.samplesOf(s), 1)
 		k.weight += v
 		k.count += count
+		if n := len(k.by); n > 0 && k.by[n-1].profile == at {
+			k.by[n-1].weight += v
+		} else {
+			k.by = append(k.by, portion{at, v})
+		}
 		m.total += v
 		m.samples += count
+		from.total += v
+		from.squares += v * v / float64(count)
 		m.squares += v * v / float64(count)
 	}
 }

@@ -32,13 +32,16 @@ type ranking struct {
 	order []*cost // by cum, then name
 	payer []*cost // by stack; nil when no entry is on it
 	least float64
+
+	collected float64 // by the collector
 }
 
 // rank finds the entries: functions of own code whose net share is at least
 // least. The others are folded into their callers, callees first: a callee's
 // cum is mostly below its caller's.
 func rank(m *merged, least float64) *ranking {
-	r := &ranking{m: m, costs: map[*function]*cost{}, payer: make([]*cost, len(m.stacks)), least: least}
+	r := &ranking{m: m, costs: map[*function]*cost{}, payer: make([]*cost, len(m.stacks)), least: least,
+		collected: m.collections()}
 	for i, s := range m.stacks {
 		r.spread(i, s)
 	}
@@ -197,6 +200,22 @@ func (r *ranking) contain() {
 			}
 		}
 	}
+}
+
+// effective returns the number of samples of equal weight that would tell a function's net share as
+// well; its cum if it has no entry.
+func (r *ranking) effective(c *cost) float64 {
+	share, collected := c.net, r.collected
+	if !c.entry {
+		share, collected = c.cum, 0
+	}
+	var paid []*stack
+	for _, i := range c.stacks {
+		if !c.entry || r.payer[i] == c {
+			paid = append(paid, r.m.stacks[i])
+		}
+	}
+	return r.m.effectiveOf(share/r.m.total, r.m.weights(paid, collected))
 }
 
 // collecting reports whether a function costs most in the collector.

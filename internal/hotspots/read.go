@@ -3,9 +3,11 @@ package hotspots
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -274,6 +276,54 @@ func (p *Profile) cutToOther() error {
 		Remedy: "ask for a shorter window or for one version of the service, and let the server send more nodes " +
 			"(Pyroscope: querier.max-flamegraph-nodes-max)",
 	}
+}
+
+// Since returns what a profile counted since an older one of the same process, a time ago: profiles
+// of allocations and waits are sums since the start. It changes the newer one.
+func (p *Profile) Since(old *Profile, ago time.Duration) (*Profile, error) {
+	if p.Total() < old.Total() {
+		return nil, &beagle.UsageError{
+			What:   p.Source + " counts less than it did before: the service started again meanwhile",
+			Remedy: "take the profile again",
+		}
+	}
+	before := map[string][]int64{}
+	for _, s := range old.Pprof.Sample {
+		key := addresses(s)
+		before[key] = append(before[key], s.Value...)
+	}
+	// Take off each stack what it counted before. No count is below zero then: memory in use may
+	// have become less, which is no matter of a rate.
+	between := p.Pprof
+	for _, s := range between.Sample {
+		was := before[addresses(s)]
+		for i := range s.Value {
+			for k := i; k < len(was); k += len(s.Value) {
+				n := min(s.Value[i], was[k])
+				s.Value[i], was[k] = s.Value[i]-n, was[k]-n
+			}
+		}
+	}
+	between.Sample = slices.DeleteFunc(between.Sample, func(s *profile.Sample) bool { return s.Value[p.value] == 0 })
+	between.TimeNanos, between.DurationNanos = old.Pprof.TimeNanos, int64(ago)
+	return From(p.Source, between)
+}
+
+// addresses names a stack, and the size of the blocks that are allocated there, within one process.
+func addresses(s *profile.Sample) string {
+	var key []byte
+	for _, l := range s.Location {
+		key = binary.AppendUvarint(key, l.Address)
+		for _, line := range l.Line {
+			if l.Address == 0 && line.Function != nil { // numbers of locations differ between profiles
+				key = binary.AppendVarint(append(key, line.Function.Name...), line.Line)
+			}
+		}
+	}
+	for _, size := range s.NumLabel["bytes"] {
+		key = binary.AppendVarint(append(key, ' '), size)
+	}
+	return string(key)
 }
 
 // Total returns the sum of the profile's values: nanoseconds, or bytes.

@@ -168,6 +168,9 @@ func (t *Table) fill(kind string) {
 	r, m, s := t.ranking, t.ranking.m, &t.options.Service
 	t.Service, t.Kind, t.Unit, t.Total, t.Samples = s.Name, kind, m.unit, m.total, m.samples
 	t.Effective, t.Least, t.Price = m.effective(), t.options.Least, s.Price
+	if m.freedom() >= leastFreedom {
+		t.Spread = len(m.origins)
+	}
 	t.Autoscaling = s.scaling()
 	if kind == CPU {
 		if t.Cores = s.Cores; t.Cores == 0 && m.unit == "cores" {
@@ -217,11 +220,11 @@ func (t *Table) hotspot(c *cost) beagle.Hotspot {
 		Target: c.fn.target, Symbols: slices.Clone(c.fn.symbols), File: c.fn.file, Line: c.hottest(),
 		Flat: tidy(c.flat / total), Cum: tidy(c.cum / total), Net: tidy(c.net / total), GC: tidy(c.gc / total),
 		Runtime: tidy(c.runtime / total), Reach: tidy(t.ranking.reach(c, false) / total),
-		Samples: c.count,
+		Samples: c.count, Effective: tidy(t.ranking.effective(c)),
 	}
 	inorder.Sort(h.Symbols)
 	h.Symbols = slices.Compact(h.Symbols)
-	low, high := wilson(h.Net, t.Effective)
+	low, high := wilson(h.Net, h.Effective)
 	h.NetLow, h.NetHigh = tidy(low), tidy(high)
 	// Enter the callees that matter.
 	for _, f := range costliest(c.callees, 5) {

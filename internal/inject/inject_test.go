@@ -175,7 +175,7 @@ func Assembly(x int) int
 	for spec, want := range map[string]string{"./a.Generic": "generic", "./a.G.M": "generic",
 		"./a.init":  "nothing calls it",
 		"./a.Empty": "takes nothing", "./a.Assembly": "no Go body", "./b.F": "does not compile", "./a.Missing": "declares no Missing",
-		"./nowhere.F": "no package", "strings.ToLower": "standard library"} {
+		"./nowhere.F": "no package ./nowhere or .", "strings.ToLower": "standard library"} {
 		_, err := Write(t.Context(), Options{Dir: dir, Specs: []string{spec}}, t.TempDir())
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", spec, err, want)

@@ -55,7 +55,7 @@ func (o *Options) load(ctx context.Context, mode packages.LoadMode, patterns ...
 
 // resolve finds a function by its specification.
 func (o *Options) resolve(ctx context.Context, loaded map[string]*packages.Package, spec string) (*function, error) {
-	var said []string
+	var missing, said []string
 	for _, r := range o.readings(spec) {
 		// Load the package of this interpretation.
 		p := loaded[r.pattern]
@@ -66,7 +66,7 @@ func (o *Options) resolve(ctx context.Context, loaded map[string]*packages.Packa
 					Remedy: "make `go build` work there first"}
 			}
 			if len(pkgs) != 1 || len(pkgs[0].CompiledGoFiles) == 0 {
-				said = append(said, fmt.Sprintf("no package %s", r.pattern))
+				missing = append(missing, r.pattern)
 				continue
 			}
 			p = pkgs[0]
@@ -82,6 +82,9 @@ func (o *Options) resolve(ctx context.Context, loaded map[string]*packages.Packa
 			return f, nil
 		}
 		said = append(said, fmt.Sprintf("%s declares no %s", p.PkgPath, r.name))
+	}
+	if len(said) == 0 {
+		said = []string{"no package " + strings.Join(missing, " or ")}
 	}
 	return nil, &beagle.UsageError{What: fmt.Sprintf("--probe %s: %s", spec, strings.Join(slices.Compact(said), "; ")),
 		Remedy: "name a function as ./pkg.Func, import/path.Func or import/path.Type.Method"}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/sandbox"
@@ -13,6 +14,7 @@ import (
 
 func TestMain(m *testing.M) {
 	sandbox.Main()
+	chooseTime = time.Hour
 	os.Exit(m.Run())
 }
 

@@ -110,7 +110,7 @@ func (p *Place) pair(ctx context.Context, original string) (*Program, error) {
 		if g, again = p.Build(ctx, both, Link{}); again != nil {
 			return nil, err
 		}
-		p.evidence.Why, err = "what records callbacks and interfaces does not compile", nil
+		p.evidence.Why, err = "the code that records callbacks and interfaces does not compile", nil
 	}
 	return g, err
 }
@@ -335,7 +335,7 @@ func (p *Place) reach(ctx context.Context, g *Program) error {
 		return nil
 	}
 	if p.guarded() {
-		e.Why = "an argument holds a lock: what other goroutines change meanwhile cannot be copied"
+		e.Why = "an argument holds a lock: other goroutines may change it while it is copied"
 		return nil
 	}
 	// Try the stronger ways, the strongest first: the original must agree with its copy.

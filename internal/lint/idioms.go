@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/parser"
+	"go/scanner"
 	"go/token"
 	"regexp"
 	"strings"
@@ -33,7 +34,7 @@ var idioms = []idiom{
 	{phrase(`[.;:] (who [a-z]{2,}s)`), "name who it is: a caller, a user, a reader"},
 	{phrase(`(belongs? into)`), `write "belongs in"`},
 	// The subject comes first.
-	{phrase(`(?-i:(Of (?:a|an|no|two|all|most|some|many|several|nested|neighbouring|those)))`),
+	{phrase(`(?-i:(Of (?:\d+|%d|a|an|no|two|all|most|some|many|several|nested|neighbouring|those)))`),
 		`begin with the subject: "Two of them ...", "A killed process may ..."`},
 	{phrase(`[.;:] (?-i:(Else))`), `write "Otherwise"`},
 	{phrase(`(dear|dearer|dearest)`), `write "expensive" or "costly"`},
@@ -46,15 +47,32 @@ func phrase(text string) *regexp.Regexp {
 	return regexp.MustCompile(`(?i)\b(?:` + strings.ReplaceAll(text, " ", `\s+`) + `)\b`)
 }
 
-// lintIdioms returns the idioms in the comments or in the running text of a file.
-func lintIdioms(name, text string) (found []finding) {
+// lintIdioms returns the idioms in the comments and texts of a Go file, or in the running text of
+// Markdown. A Go file that cannot be parsed has none: lintGo reports it.
+func lintIdioms(name, text string) []finding {
 	if isExempt(name) {
 		return nil
 	}
-	prose := runningText(text)
-	if strings.HasSuffix(name, ".go") {
-		prose = comments(text)
+	if !strings.HasSuffix(name, ".go") {
+		return findIdioms(name, runningText(text))
 	}
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, "", text, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil || ast.IsGenerated(file) {
+		return nil
+	}
+	found := findIdioms(name, comments(text, file, fset))
+	if name != idiomsSource && !strings.HasSuffix(name, "_test.go") {
+		found = append(found, findIdioms(name, texts(text))...)
+	}
+	return found
+}
+
+// idiomsSource is the file that lists the idioms as texts.
+const idiomsSource = "internal/lint/idioms.go"
+
+// findIdioms returns the idioms in a text with the lines of the file.
+func findIdioms(name, prose string) (found []finding) {
 	for _, i := range idioms {
 		for _, at := range i.phrase.FindAllStringSubmatchIndex(prose, -1) {
 			if at[2] < 0 {
@@ -68,14 +86,8 @@ func lintIdioms(name, text string) (found []finding) {
 	return found
 }
 
-// comments returns the text of a Go file with blanks in place of all that is no comment. A file
-// that cannot be parsed has none: lintGo reports it.
-func comments(text string) string {
-	fset := token.NewFileSet()
-	file, err := parser.ParseFile(fset, "", text, parser.ParseComments|parser.SkipObjectResolution)
-	if err != nil || ast.IsGenerated(file) {
-		return ""
-	}
+// comments returns the text of a Go file with blanks in place of all that is no comment.
+func comments(text string, file *ast.File, fset *token.FileSet) string {
 	out := blank(text)
 	for _, group := range file.Comments {
 		for _, c := range group.List {
@@ -86,6 +98,34 @@ func comments(text string) string {
 	}
 	return string(out)
 }
+
+// texts returns the text of a Go file with blanks in place of all that is no string literal.
+// Literals that "+" joins are one text; any other token ends a text.
+func texts(text string) string {
+	fset := token.NewFileSet()
+	f := fset.AddFile("", -1, len(text))
+	var s scanner.Scanner
+	s.Init(f, []byte(text), nil, 0)
+	out := blank(text)
+	for {
+		pos, tok, lit := s.Scan()
+		at := f.Offset(pos)
+		switch {
+		case tok == token.EOF:
+			return string(out)
+		case tok == token.STRING:
+			copy(out[at+1:], spaced.Replace(text[at+1:at+len(lit)-1]))
+		case tok != token.ADD && lit != "\n":
+			out[at] = endOfText
+		}
+	}
+}
+
+// endOfText is part of no idiom.
+const endOfText = '"'
+
+// spaced puts blanks in place of escaped white space.
+var spaced = strings.NewReplacer(`\n`, "  ", `\t`, "  ")
 
 // runningText returns the text of a Markdown file with blanks in place of all that is not held.
 func runningText(text string) string {

@@ -27,8 +27,8 @@
 //
 // # Idioms
 //
-// Comments and the running text of Markdown avoid a few phrases that readers have to read twice:
-// see [idioms].
+// Comments, the string literals of programs and the running text of Markdown avoid a few phrases
+// that readers have to read twice: see [idioms]. Tests may keep such phrases in their strings.
 //
 // # Commits
 //

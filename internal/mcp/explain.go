@@ -46,8 +46,8 @@ var stages = []struct{ name, is string }{
 			"emulator is installed."},
 	{"fuzz", "A search guided by the branches and comparisons of both versions looks for inputs that tell them apart."},
 	{"proof",
-		"A solver is asked for an input that tells the versions apart, for texts and lists up to some length; its " +
-			"answer is tried in Go."},
+		"A solver searches an input on which the versions differ, for texts and lists up to some length; Go code " +
+			"tries its answer."},
 	{"untested",
 		"A statement that no input of any check reaches may only change together with one that some input reaches."},
 	{"race", "The version runs under the race detector."},
@@ -63,15 +63,15 @@ var advice = map[beagle.Status]string{
 		"form that is wanted.",
 	beagle.Forbidden: "Do without it. Tables are allowed when their own declaration fills them and nothing changes " +
 		"them; state between calls, goroutines, and constants copied from inputs are not.",
-	beagle.Wrong: "Run the counterexample through your version by hand, and find the kind of input that it " +
-		"stands for; mend the kind, not the case. A guard in front with the original's code behind it is the safe " +
-		"form of a fast path.",
+	beagle.Wrong: "Run the counterexample through your version by hand, and find the kind of input that it stands " +
+		"for; mend the kind, not the case. The safe form of a fast path is a guard that leaves other inputs to the " +
+		"original's code.",
 	beagle.Crashed: "The process died: memory without bound, a forbidden system call, a fatal error or a stack " +
 		"without end. Look at lengths and recursion on large and odd inputs.",
 	beagle.Hung: "It did not return in time on some input: look for a loop that does not advance, or work that " +
 		"grows faster than the original's.",
-	beagle.Failed: "The judge itself failed on this version, which says nothing of the version. Tell whoever runs " +
-		"Beagle; try another form of the same idea.",
+	beagle.Failed: "The judge itself failed on this version, which says nothing about the version. Report it to the " +
+		"user; try another form of the same idea.",
 	beagle.Duplicate: "It compiles to the same machine code as a version that was judged before. Change what the " +
 		"program does, not how it is written.",
 	beagle.Equal: "It is the same for all that was tried, and not faster by enough to be told from noise. Look at " +

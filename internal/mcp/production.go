@@ -48,7 +48,7 @@ const (
 type captureStartIn struct {
 	Target  string `json:"target" jsonschema:"the function whose calls are captured: ./pkg.Func or ./pkg.Type.Method; it has a probe if capture_status lists it"`
 	Seconds int    `json:"seconds,omitempty" jsonschema:"length in seconds; 10 when left out, 300 at most"`
-	Samples int    `json:"samples,omitempty" jsonschema:"end after so many calls of each process"`
+	Samples int    `json:"samples,omitempty" jsonschema:"end after this number of calls of each process"`
 	Rate    int    `json:"rate,omitempty" jsonschema:"calls a second of each process; 10 when left out, 1000 at most"`
 	PID     int    `json:"pid,omitempty" jsonschema:"capture in this process without a probe, by uprobes: one of those that the description names"`
 }
@@ -57,7 +57,7 @@ type captureAskIn struct {
 	Target    string `json:"target" jsonschema:"the function: ./pkg.Func or ./pkg.Type.Method, as capture_status lists it"`
 	Condition string `json:"condition" jsonschema:"a Go expression over parameters and results by name, such as len(tag) > 200 || !utf8.ValidString(tag)"`
 	Seconds   int    `json:"seconds,omitempty" jsonschema:"length in seconds; 10 when left out, 300 at most"`
-	Samples   int    `json:"samples,omitempty" jsonschema:"end after so many calls"`
+	Samples   int    `json:"samples,omitempty" jsonschema:"end after this number of calls"`
 }
 
 type capturePullIn struct {
@@ -71,7 +71,7 @@ type captureIn struct {
 
 type benchIn struct {
 	Target  string `json:"target" jsonschema:"./pkg.Func or ./pkg.Type.Method"`
-	Inputs  string `json:"inputs,omitempty" jsonschema:"file that capture_start or capture_pull returned; when left out, what the server was started with, or what the tests pass"`
+	Inputs  string `json:"inputs,omitempty" jsonschema:"file that capture_start or capture_pull returned; when left out, the server's own inputs, or those of the tests"`
 	Profile string `json:"profile,omitempty" jsonschema:"CPU profile of production to compare with, relative to the module's directory"`
 	Compare bool   `json:"compare,omitempty" jsonschema:"compare with the server's own profiles of production"`
 }
@@ -117,7 +117,7 @@ func addProduction(s *sdk.Server, t tools) {
 	}
 	add(s, "capture_pull", "Take waiting calls",
 		"Collect the recorded calls that wait in the processes, when another capture runs.", false, t.capturePull)
-	add(s, "capture_stop", "Disarm probes", "Disarm all probes of the processes, whoever armed them.", false,
+	add(s, "capture_stop", "Disarm probes", "Disarm all probes of the processes, also those that others armed.", false,
 		t.captureStop)
 }
 
@@ -198,7 +198,7 @@ func (t tools) captureAsk(ctx context.Context, q *sdk.CallToolRequest, in captur
 }
 
 func (t tools) money(ctx context.Context, q *sdk.CallToolRequest, in moneyIn) (string, *Printed, error) {
-	args := []string{"--json", "--quiet"}
+	args := []string{"--json", "--quiet", "--seconds", "30"} // clients wait for no longer profile
 	if in.Least > 0 {
 		args = append(args, "--least", strconv.FormatFloat(in.Least, 'g', -1, 64))
 	}

@@ -68,7 +68,7 @@ func New(b Backend, version string, m Manner) *sdk.Server {
 	t := tools{b, m.Production}
 	add(s, "list_hotspots", "List hot functions",
 		"Rank the functions of a CPU profile by their net processor time: the module's own that can be made faster, "+
-			"and what else costs time with the reason why it is not a target.", true, t.hotspots)
+			"and other costs with the reason why they are not targets.", true, t.hotspots)
 	if !m.Within {
 		addJudge(s, t)
 		if m.Production.Run != nil {
@@ -76,8 +76,8 @@ func New(b Backend, version string, m Manner) *sdk.Server {
 		}
 	}
 	add(s, "explain_rejection", "Explain a verdict",
-		"Say what the check that a version fell at is, what it found, the minimised counterexample with a Go test, "+
-			"and what to do about it: of an evaluation, or of what a search was handed.", true, t.explain)
+		"Explain the check that rejected a version: its finding, the minimised counterexample with a Go test, and "+
+			"what to do about it. The version is one of evaluate_candidate or submit_candidate.", true, t.explain)
 	add(s, "read_lessons", "Read lessons",
 		"Short texts on what makes Go code fast and what the compiler does and does not. Without arguments the list; "+
 			"with names or facts the texts.", true, t.lessons)
@@ -94,10 +94,10 @@ func New(b Backend, version string, m Manner) *sdk.Server {
 // addJudge adds the tools that build, run and measure.
 func addJudge(s *sdk.Server, t tools) {
 	add(s, "describe_target", "Describe a function",
-		"Everything that is known of a function: its source in the form of a candidate, its recorded inputs in "+
-			"words, or of a type or a group what may change with it, hot lines, the compiler's account, the hot "+
-			"loop's assembly, what it calls, lessons that fit; or why it cannot be judged. The first call for a "+
-			"function runs the package's tests to record its inputs.",
+		"Describe a function: its source in the form of a candidate, its recorded inputs in words, hot lines, the "+
+			"compiler's account, the hot loop's assembly, its callees, lessons that fit; for a type or a group, what "+
+			"may change with it; or why it cannot be judged. The first call for a function runs the package's tests "+
+			"to record its inputs.",
 		true, t.describe)
 	add(s, "evaluate_candidate", "Judge a version",
 		"Give a version of a function the full verdict: static policy, replay of recorded and held-out calls, "+

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"path"
@@ -28,26 +29,20 @@ func live(ctx context.Context, address string, o Options) ([]*hotspots.Profile, 
 	if err != nil || u.Host == "" {
 		return nil, &beagle.UsageError{What: redacted(address) + " is not an address", Remedy: "write http://HOST:PORT"}
 	}
-	pages := []string{"profile", "allocs", "mutex", "block"}
-	if i := strings.Index(u.Path, "/debug/pprof"); i < 0 {
-		if strings.Trim(u.Path, "/") != "" {
-			pages = []string{""} // some path of the user's own, which serves a profile
-		} else {
-			u.Path = "/debug/pprof/"
-		}
-	} else if strings.Trim(u.Path[i+len("/debug/pprof"):], "/") != "" {
-		pages = []string{""}
-	}
+	pages, plan := o.pages(u)
 	found := make([][]*hotspots.Profile, len(pages))
 	g, ctx := errgroup.WithContext(ctx)
 	for i, page := range pages {
-		g.Go(func() error {
-			list, err := slicesOf(ctx, *u, page, o)
+		g.Go(func() (err error) {
+			if counts(u, page) {
+				found[i], err = counted(ctx, *u, page, plan.length(), o)
+			} else {
+				found[i], err = slicesOf(ctx, *u, page, plan, o)
+			}
 			if err != nil && len(pages) > 1 && page != "profile" && ctx.Err() == nil {
 				o.Warn(fmt.Sprintf("no %s profile: %v", page, tail.First(err.Error())))
 				return nil // the CPU profile alone will do
 			}
-			found[i] = list
 			return err
 		})
 	}
@@ -61,49 +56,135 @@ func live(ctx context.Context, address string, o Options) ([]*hotspots.Profile, 
 	return all, nil
 }
 
-// sliceSeconds is the length of a slice of a profile that is spread over a longer time.
-const sliceSeconds = 5
-
-// slicesOf takes one profile, in slices that are spread evenly over o.Over: the load of a service
-// drifts, and a profile in one piece knows one moment of it. A slice that fails is left out; the
-// time of one without samples counts for another.
-func slicesOf(ctx context.Context, u url.URL, page string, o Options) ([]*hotspots.Profile, error) {
-	// An address may name its seconds.
+// pages returns the profiles to take below an address, and the plan for those that have slices. An
+// address may name its seconds. A path of the user's own may be a file that never changes, so it is
+// asked once unless the user says otherwise.
+func (o *Options) pages(u *url.URL) ([]string, Plan) {
 	q := u.Query()
 	if n, err := strconv.Atoi(q.Get("seconds")); err == nil && n > 0 {
 		o.Seconds = n
 		q.Del("seconds")
 		u.RawQuery = q.Encode()
 	}
-	n := 1
-	if o.Over > time.Duration(o.Seconds)*time.Second {
-		n = min(max((o.Seconds+sliceSeconds-1)/sliceSeconds, 2), o.Seconds)
+	at := strings.Index(u.Path, pprofPath)
+	switch {
+	case at < 0 && strings.Trim(u.Path, "/") != "":
+		if o.Over == 0 && o.Seconds == 0 {
+			o.Seconds = onePieceSeconds
+		}
+		return []string{""}, NewPlan(o.Seconds, o.Over)
+	case at >= 0 && strings.Trim(u.Path[at+len(pprofPath):], "/") != "":
+		return []string{""}, NewPlan(o.Seconds, o.Over)
+	case at < 0:
+		u.Path = pprofPath + "/"
 	}
-	o.Seconds = (o.Seconds + n - 1) / n
-	// Take the slices.
+	return []string{"profile", "allocs", "mutex", "block"}, NewPlan(o.Seconds, o.Over)
+}
+
+// pprofPath is where net/http/pprof serves.
+const pprofPath = "/debug/pprof"
+
+// counts reports whether a page of net/http/pprof shows sums since the start of the process.
+func counts(u *url.URL, page string) bool {
+	at := path.Join(u.Path, page)
+	return slices.Contains([]string{"allocs", "heap", "mutex", "block"}, path.Base(at)) &&
+		strings.HasSuffix(path.Dir(at), pprofPath)
+}
+
+// counted takes a profile of sums at both ends of a time: the difference is what happened between,
+// all of it. Asked for seconds, the service would do the same, but then no interrupt could end the
+// time early, and each of many slices would cost two profiles.
+func counted(
+	ctx context.Context, u url.URL, page string, length time.Duration, o Options,
+) ([]*hotspots.Profile, error) {
+	u.Path = path.Join(u.Path, page)
+	began := time.Now()
+	first, err := snapshot(ctx, &u, o)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-time.After(length):
+	case <-ctx.Done():
+		if !o.Early {
+			return nil, ctx.Err()
+		}
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastSnapshot)
+		defer cancel()
+		ctx = last
+	}
+	p, err := snapshot(ctx, &u, o)
+	if err != nil {
+		return nil, err
+	}
+	if p, err = p.Since(first, time.Since(began)); err != nil {
+		return nil, err
+	}
+	return []*hotspots.Profile{p}, nil
+}
+
+// lastSnapshot limits the time that an interrupt waits for the last profile of sums.
+const lastSnapshot = 5 * time.Second
+
+// snapshot takes a profile of sums.
+func snapshot(ctx context.Context, u *url.URL, o Options) (*hotspots.Profile, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	data, err := get(ctx, u, o)
+	if err != nil {
+		return nil, err
+	}
+	return hotspots.Parse(u.Redacted(), data)
+}
+
+// answerTime is what a service may take for its answer, beyond the time that it profiles.
+const answerTime = 30 * time.Second
+
+// slicesOf takes one profile in the slices of a plan. A slice that fails is left out; the time of
+// one without samples counts for another. An interrupt ends it: see [Options.Early].
+func slicesOf(ctx context.Context, u url.URL, page string, plan Plan, o Options) ([]*hotspots.Profile, error) {
 	var all []*hotspots.Profile
 	var failed []error
 	var empty error
 	idle := 0.0 // seconds
 	began, slice := time.Now(), o
-	for i := range n {
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(time.Until(began.Add(o.Over * time.Duration(i) / time.Duration(n)))):
+	tell := func(taken int) {
+		o.Progress(Progress{Host: u.Host, Taken: taken, Plan: plan, Until: began.Add(plan.length())})
+	}
+	// Take the slices.
+	tell(0)
+	taken := 0
+	for ; taken < plan.Slices; taken++ {
+		if err := until(ctx, began.Add(plan.Moment(taken, rand.Float64()))); err != nil {
+			break
 		}
-		p, err := onePage(ctx, u, page, slice)
+		p, err := onePage(ctx, u, page, plan.Seconds, slice)
+		if err != nil && ctx.Err() != nil {
+			break
+		}
 		slice.Warn = func(string) {} // its doubts hold for all slices
 		switch {
 		case err == nil:
 			all = append(all, p)
 		case p != nil:
 			idle, empty = idle+p.Seconds, err
-		case ctx.Err() != nil || len(all) == 0 && empty == nil: // an address that never answered is not asked again
+		case len(all) == 0 && empty == nil: // an address that never answered is not asked again
 			return nil, err
 		default:
 			failed = append(failed, err)
 		}
+		if taken == 0 && p != nil {
+			plan = plan.after(p)
+		}
+		tell(taken + 1)
+	}
+	// Say what is missing.
+	if ctx.Err() != nil {
+		if !o.Early || len(all) == 0 {
+			return nil, ctx.Err()
+		}
+		o.Warn(fmt.Sprintf("stopped after %d of %d slices of %s: they are of %v in place of %v", taken, plan.Slices,
+			u.Host+path.Join(u.Path, page), time.Since(began).Round(time.Second), plan.Over))
 	}
 	if len(all) == 0 {
 		return nil, empty
@@ -112,24 +193,32 @@ func slicesOf(ctx context.Context, u url.URL, page string, o Options) ([]*hotspo
 		all[0].Pprof.DurationNanos += int64(idle * float64(time.Second))
 	}
 	if len(failed) > 0 {
-		o.Warn(fmt.Sprintf("%d of %d slices of %s failed, and are left out: %s", len(failed), n,
+		o.Warn(fmt.Sprintf("%d of %d slices of %s failed, and are left out: %s", len(failed), plan.Slices,
 			u.Host+path.Join(u.Path, page), tail.First(failed[0].Error())))
 	}
 	return all, nil
 }
 
-// onePage takes one profile. It returns one without samples beside the error.
-func onePage(ctx context.Context, u url.URL, page string, o Options) (*hotspots.Profile, error) {
+// until waits for a time.
+func until(ctx context.Context, at time.Time) error {
+	select {
+	case <-ctx.Done():
+	case <-time.After(time.Until(at)):
+	}
+	return ctx.Err()
+}
+
+// onePage takes one profile of some seconds. It returns one without samples beside the error.
+func onePage(ctx context.Context, u url.URL, page string, seconds int, o Options) (*hotspots.Profile, error) {
 	if page != "" {
 		u.Path = path.Join(u.Path, page)
 	}
 	q := u.Query()
-	if q.Get("seconds") == "" && o.Seconds > 0 {
-		q.Set("seconds", strconv.Itoa(o.Seconds))
+	if q.Get("seconds") == "" {
+		q.Set("seconds", strconv.Itoa(seconds))
 	}
 	u.RawQuery = q.Encode()
-	wait, _ := strconv.Atoi(q.Get("seconds"))
-	ctx, cancel := context.WithTimeout(ctx, time.Duration(wait)*time.Second+30*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(seconds)*time.Second+answerTime)
 	defer cancel()
 	began := o.Now()
 	data, err := get(ctx, &u, o)
@@ -140,8 +229,8 @@ func onePage(ctx context.Context, u url.URL, page string, o Options) (*hotspots.
 	if err != nil && (p == nil || p.Total() > 0) {
 		return nil, err
 	}
-	if p.Seconds == 0 && wait > 0 {
-		p.Seconds = float64(wait) // delta profiles do not hold their length
+	if p.Seconds == 0 {
+		p.Seconds = float64(seconds) // delta profiles do not hold their length
 	}
 	o.skewed(&u, p, began)
 	return p, err

@@ -20,13 +20,27 @@ import (
 
 // Options say how sources are read.
 type Options struct {
-	Seconds   int           // of a live profile
-	Over      time.Duration // time over which a live profile is spread; no longer than it takes: one piece
-	Instances float64       // that each source stands for when it does not say; 0 for unknown
-	Token     string        // sent as a bearer token to the servers that are named
+	// Seconds and Over plan a live profile, as [NewPlan] takes them.
+	Seconds int
+	Over    time.Duration
+	// Early says that the end of the context ends live profiles early, and that what they took
+	// until then is the answer.
+	Early     bool
+	Instances float64 // that each source stands for when it does not say; 0 for unknown
+	Token     string  // sent as a bearer token to the servers that are named
 	Now       func() time.Time
 	// Warn gets the doubts that do not stop the reading.
 	Warn func(string)
+	// Live profiles call Progress before they begin and after each slice, on several goroutines.
+	Progress func(Progress)
+}
+
+// Progress says how far the profile of a running service is.
+type Progress struct {
+	Host  string
+	Taken int // slices
+	Plan  Plan
+	Until time.Time // when it ends
 }
 
 // Read reads all sources: a file, a directory, the address of a service with
@@ -38,6 +52,9 @@ func Read(ctx context.Context, sources []string, o Options) ([]*hotspots.Profile
 	}
 	if o.Warn == nil {
 		o.Warn = func(string) {}
+	}
+	if o.Progress == nil {
+		o.Progress = func(Progress) {}
 	}
 	found := make([][]*hotspots.Profile, len(sources))
 	g, ctx := errgroup.WithContext(ctx)
@@ -56,6 +73,31 @@ func Read(ctx context.Context, sources []string, o Options) ([]*hotspots.Profile
 		all = append(all, f...)
 	}
 	return all, nil
+}
+
+// Live reports whether a source is a running service, of which a profile is taken.
+func Live(source string) bool {
+	if _, rest, err := instances(source); err == nil {
+		source = rest
+	}
+	return strings.HasPrefix(source, "http://") || strings.HasPrefix(source, "https://")
+}
+
+// Store reports whether a source is a profile store.
+func Store(source string) bool {
+	return !Live(source) && strings.Contains(source, "://")
+}
+
+// Redacted returns a source without the password that may be in it.
+func Redacted(source string) string {
+	n, rest, err := instances(source)
+	switch {
+	case err != nil || !strings.Contains(rest, "://"):
+		return source
+	case n > 0:
+		return fmt.Sprintf("%.0f@%s", n, redacted(rest))
+	}
+	return redacted(rest)
 }
 
 // read fetches the profiles of a source, and gives each the number of instances that it stands for.

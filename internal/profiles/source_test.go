@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/http/pprof"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/hotspots"
@@ -106,7 +108,7 @@ func service(t *testing.T) *httptest.Server {
 	go func() {
 		defer close(done)
 		for !stop.Load() {
-			kept.Store(busy(1_000_000))
+			kept.Store(busy(100_000))
 		}
 	}()
 	t.Cleanup(func() { stop.Store(true); <-done })
@@ -127,21 +129,11 @@ func busy(n int) (s int64) {
 func TestLive(t *testing.T) {
 	s := service(t)
 	for _, address := range []string{s.URL, s.URL + "/debug/pprof/", s.URL + "/debug/pprof/profile"} {
-		all, err := Read(t.Context(), []string{address},
-			Options{Seconds: 1, Warn: func(w string) { t.Errorf("%s: warning %s", address, w) }})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var kinds []string
+		all := sampled(t, address)
 		for _, p := range all {
-			kinds = append(kinds, p.Kind)
 			if p.Seconds < 0.9 || p.Instance == "" {
 				t.Errorf("%s of %s: %g s", p.Kind, p.Instance, p.Seconds)
 			}
-		}
-		if !slices.Contains(kinds, hotspots.CPU) || strings.Count(address, "profile") == 0 &&
-			!slices.Contains(kinds, hotspots.Alloc) {
-			t.Errorf("%s gives %q", address, kinds)
 		}
 		h, err := hotspots.Rank(all, hotspots.Options{
 			Checkout: &hotspots.Checkout{Own: []string{"github.com/beagle-go/beagle/internal/profiles"}},
@@ -151,11 +143,35 @@ func TestLive(t *testing.T) {
 		}
 		// Functions of tests are no targets, and the answer tells their share.
 		dropped, _, err := h.Why("profiles.busy")
-		if err != nil || len(dropped) == 0 || dropped[0].Cum < 0.2 ||
+		if err != nil || len(dropped) == 0 || dropped[0].Cum <= 0 ||
 			!strings.Contains(dropped[0].Reason, "test file") {
 			t.Errorf("%+v %v", dropped, err)
 		}
 		saved(t, all)
+	}
+}
+
+// sampled reads live profiles, longer and longer ones until they have samples: on a busy machine
+// the service gets little processor time.
+func sampled(t *testing.T, address string) []*hotspots.Profile {
+	t.Helper()
+	for seconds := 1; ; seconds *= 4 {
+		var said []string
+		all, err := Read(t.Context(), []string{address},
+			Options{Seconds: seconds, Warn: func(w string) { said = append(said, w) }})
+		samples := map[string]int64{}
+		for _, p := range all {
+			for _, s := range p.Pprof.Sample {
+				samples[p.Kind] += s.Value[0]
+			}
+		}
+		enough := samples[hotspots.CPU] >= 20 && (strings.Contains(address, "profile") || samples[hotspots.Alloc] > 0)
+		switch {
+		case err == nil && enough && len(said) == 0:
+			return all
+		case seconds > 60:
+			t.Fatalf("%s gives %v in %d s, %q, %v", address, samples, seconds, said, err)
+		}
 	}
 }
 
@@ -179,7 +195,8 @@ func saved(t *testing.T, all []*hotspots.Profile) {
 	}
 }
 
-// TestLiveSlices: a profile that is spread over a longer time is taken in slices of one instance.
+// TestLiveSlices: a profile that is spread over a longer time is taken in slices of one instance,
+// each in its own part of that time.
 func TestLiveSlices(t *testing.T) {
 	t.Parallel() // it waits
 	data := planted(t, "cpu", time.Time{}, "50 ex.com/s/a.F@a/f.go:4")
@@ -190,21 +207,32 @@ func TestLiveSlices(t *testing.T) {
 		w.Write(data)
 	}))
 	defer s.Close()
-	const over = 10500 * time.Millisecond
-	all, err := Read(t.Context(), []string{s.URL + "/debug/pprof/profile"}, Options{Seconds: 10, Over: over})
+	const over = 9 * time.Second
+	began := time.Now()
+	var told []Progress
+	all, err := Read(t.Context(), []string{s.URL + "/debug/pprof/profile"}, Options{Seconds: 3, Over: over,
+		Progress: func(p Progress) { told = append(told, p) }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"5", "5"}; !slices.Equal(asked, want) {
+	if want := []string{"1", "1", "1"}; !slices.Equal(asked, want) {
 		t.Errorf("asked for %q seconds, want %q", asked, want)
 	}
 	for i := range all {
 		if all[i].Instance != all[0].Instance || all[i].Instance == "" {
 			t.Errorf("slice %d is of %q", i, all[i].Instance)
 		}
-		if i > 0 && at[i].Sub(at[i-1]) < over/3 {
-			t.Errorf("slice %d begins %v after the one before", i, at[i].Sub(at[i-1]))
+		if first := over / 3 * time.Duration(i); at[i].Sub(began) < first {
+			t.Errorf("slice %d begins after %v, its part after %v", i, at[i].Sub(began), first)
 		}
+	}
+	for i, p := range told {
+		if p.Taken != i || p.Plan.Slices != 3 || p.Until.Sub(began) < over || "http://"+p.Host != s.URL {
+			t.Errorf("progress %d is %+v", i, p)
+		}
+	}
+	if len(told) != 4 {
+		t.Errorf("progress was told %d times, want before and after each of 3 slices", len(told))
 	}
 }
 
@@ -224,28 +252,142 @@ func TestLiveSliceFails(t *testing.T) {
 	}))
 	defer s.Close()
 	for _, c := range []struct {
+		path    string
 		seconds int
 		over    time.Duration
-		query   string
 		fails   bool
 		asked   []string
 		slices  int
 	}{
-		{11, 11100 * time.Millisecond, "", true, []string{"4", "4", "4"}, 2},
-		{30, 2100 * time.Millisecond, "?seconds=2", false, []string{"1", "1"}, 2},
-		{1, 2 * time.Second, "", false, []string{"1"}, 1},
+		{"/debug/pprof/profile", 3, 3100 * time.Millisecond, true, []string{"1", "1", "1"}, 2},
+		{"/debug/pprof/profile?seconds=2", 30, 2100 * time.Millisecond, false, []string{"1", "1"}, 2},
+		{"/debug/pprof/profile", 1, 2 * time.Second, false, []string{"1"}, 1},
+		{"/debug/pprof/profile", 7, 0, false, []string{"7"}, 1},               // seconds alone are one piece
+		{"/debug/pprof/profile?seconds=9", 0, 0, false, []string{"9"}, 1},     // so are those of an address
+		{"/artifacts/cpu.pprof", 0, 0, false, []string{"30"}, 1},              // a file never changes
+		{"/custom", 2, 2100 * time.Millisecond, false, []string{"1", "1"}, 2}, // unless the user says otherwise
 	} {
 		var said []string
 		asked, failing = nil, c.fails
-		all, err := Read(t.Context(), []string{s.URL + "/debug/pprof/profile" + c.query}, Options{Seconds: c.seconds,
+		all, err := Read(t.Context(), []string{s.URL + c.path}, Options{Seconds: c.seconds,
 			Over: c.over, Warn: func(text string) { said = append(said, text) }})
 		if err != nil || len(all) != c.slices || !slices.Equal(asked, c.asked) {
-			t.Errorf("%d s%s: %d slices, asked for %q, %v", c.seconds, c.query, len(all), asked, err)
+			t.Errorf("%d s of %s: %d slices, asked for %q, %v", c.seconds, c.path, len(all), asked, err)
 		}
 		text := strings.Join(said, "")
 		if told := strings.Contains(text, "1 of 3 slices"); told != c.fails || strings.Count(text, "clock") != 1 {
-			t.Errorf("%d s%s: %q", c.seconds, c.query, said)
+			t.Errorf("%d s of %s: %q", c.seconds, c.path, said)
 		}
+	}
+}
+
+// TestLiveStopped: an interrupt ends a profile that is spread over a longer time. What was taken
+// until then is the answer, with what was allocated meanwhile.
+func TestLiveStopped(t *testing.T) {
+	t.Parallel() // it waits
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	asked, allocated := 0, 100
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch path.Base(r.URL.Path) {
+		case "profile":
+			if asked++; asked == 3 {
+				stop()
+				<-r.Context().Done()
+			}
+			w.Write(planted(t, "cpu", time.Time{}, "50 ex.com/s/a.F@a/f.go:4"))
+		case "allocs":
+			w.Write(planted(t, "alloc", time.Time{}, fmt.Sprintf("%d ex.com/s/a.F@a/f.go:4", allocated)))
+			allocated += 20
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer s.Close()
+	for _, early := range []bool{true, false} {
+		var said []string
+		o := Options{Seconds: 5, Over: 6 * time.Second, Early: early,
+			Warn: func(text string) { said = append(said, text) }}
+		all, err := Read(ctx, []string{s.URL}, o)
+		if !early {
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("an interrupt of all: %v", err)
+			}
+			break
+		}
+		if err != nil || len(all) != 3 || all[2].Kind != hotspots.Alloc || all[2].Samples() != 20 {
+			t.Fatalf("%d profiles, %v", len(all), err)
+		}
+		if text := strings.Join(said, "\n"); !strings.Contains(text, "stopped after 2 of 5 slices") {
+			t.Errorf("%q", said)
+		}
+	}
+}
+
+// TestLiveSums: a page of sums gives what happened during the profile, also when it is named alone.
+// A service that starts again meanwhile has no such difference.
+func TestLiveSums(t *testing.T) {
+	t.Parallel() // it waits
+	count, step := int64(1000), int64(7)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Has("seconds") {
+			t.Errorf("%s asks for a delta", r.URL)
+		}
+		w.Write(planted(t, "block", noon, fmt.Sprintf("%d sync.(*Mutex).Unlock@m.go:1 ex.com/s/a.F@a/f.go:4", count)))
+		count += step
+	}))
+	defer s.Close()
+	o := Options{Seconds: 1}
+	all, err := Read(t.Context(), []string{s.URL + "/debug/pprof/mutex"}, o)
+	if err != nil || len(all) != 1 || all[0].Samples() != 7 || all[0].Seconds < 1 || all[0].Seconds > 900 ||
+		all[0].Kind != hotspots.Mutex || !all[0].Start.Equal(noon) {
+		t.Errorf("%+v, %v", all, err)
+	}
+	step = -500
+	if _, err = Read(t.Context(), []string{s.URL + "/debug/pprof/mutex"}, o); err == nil ||
+		!strings.Contains(err.Error(), "started again") {
+		t.Errorf("counts fell: %v", err)
+	}
+}
+
+// TestPlan: slices are short and many, and lie each in its own part of the time, at random places.
+func TestPlan(t *testing.T) {
+	for _, c := range []struct {
+		seconds int
+		over    time.Duration
+		want    Plan
+	}{
+		{30, 0, Plan{Slices: 1, Seconds: 30}},
+		{30, 30 * time.Second, Plan{Slices: 1, Seconds: 30}},
+		{30, 5 * time.Minute, Plan{Slices: 30, Seconds: 1, Over: 5 * time.Minute}},
+		{90, 10 * time.Minute, Plan{Slices: 45, Seconds: 2, Over: 10 * time.Minute}},
+		{0, 0, Plan{Slices: 60, Seconds: 1, Over: DefaultOver, enough: true}},
+		{0, 20 * time.Second, Plan{Slices: 4, Seconds: 1, Over: 20 * time.Second, enough: true}},
+		{0, time.Hour, Plan{Slices: 60, Seconds: 1, Over: time.Hour, enough: true}},
+	} {
+		p := NewPlan(c.seconds, c.over)
+		if p != c.want {
+			t.Errorf("%d s over %v: %+v, want %+v", c.seconds, c.over, p, c.want)
+		}
+		for i := range p.Slices {
+			from, to := p.stretch()*time.Duration(i), p.stretch()*time.Duration(i+1)
+			if first, last := p.Moment(i, 0), p.Moment(i, 1); first != from ||
+				p.Over > 0 && last+time.Duration(p.Seconds)*time.Second != to {
+				t.Errorf("%+v: slice %d lies between %v and %v", p, i, first, last)
+			}
+		}
+	}
+	// A service that gives few samples is profiled for longer, up to half of the time.
+	for rate, seconds := range map[float64]int{1000: 1, 84: 1, 60: 2, 1: 2, 0: 2} {
+		if got := NewPlan(0, 0).Enough(rate).Seconds; got != seconds {
+			t.Errorf("%g samples a second: slices of %d s, want %d", rate, got, seconds)
+		}
+	}
+	if got := NewPlan(0, time.Hour).Enough(10).Seconds; got != 9 {
+		t.Errorf("10 samples a second, in an hour: slices of %d s, want 9", got)
+	}
+	if first := (&hotspots.Profile{Seconds: 0}); NewPlan(0, 0).after(first).Seconds != 1 {
+		t.Error("a first slice of unknown length changes the plan")
 	}
 }
 

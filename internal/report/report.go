@@ -195,7 +195,7 @@ func lineage(s sheet, steps []beagle.LineageStep) {
 	}
 	s.heading(2, say("What each step bought"))
 	s.para(say("Timed beside each other over several link layouts, briefly, after the full measurement: these ratios " +
-		"are no part of the figure to quote, and that of the last step need not equal it."))
+		"are not part of the figure to quote, and the last step's may differ from it."))
 	s.table(columns(">step", "rewrite", "where", "times as fast as the step before", "as the original"), rows)
 	s.list(true, whys...)
 }
@@ -420,8 +420,8 @@ func models(s sheet, m *beagle.ModelSummary) {
 	s.para(say("%s", text))
 	s.table(columns("author", ">asked", ">unheard", ">nothing new", ">versions", ">that behave", ">earned", ">cost",
 		">seconds"), rows)
-	s.para(say("Earned is verified gain: what an author's versions added to the logarithm of the best speed, and a " +
-		"tenth of what they added to their parents'."))
+	s.para(say("Earned is verified gain: the logarithm that an author's versions added to the best speed, and a " +
+		"tenth of what they added to their parents' speed."))
 }
 
 // judge writes how often the judge of speed errs.

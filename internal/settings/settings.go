@@ -86,7 +86,8 @@ func Read(file, name string, must bool) (*Service, string, error) {
 		return nil, "", nil
 	}
 	if err != nil {
-		return nil, "", &beagle.UsageError{What: err.Error(), Remedy: "name another file with --config"}
+		return nil, "", &beagle.UsageError{What: err.Error(),
+			Remedy: "write the file (docs/hotspots.md), or name another one with --config"}
 	}
 	return Parse(file, data, name)
 }

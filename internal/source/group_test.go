@@ -222,10 +222,10 @@ func TestGroupRefused(t *testing.T) {
 		"./open.Printed":        "hands it to fmt.Sprintf",
 		"./open.Sized":          "hands it to unsafe.Sizeof",
 		"./open.Turned":         "converts it",
-		"./open.List":           "List is no struct",
+		"./open.List":           "List is not a struct",
 		"./open.Bare":           "it has no method, and no function of the package uses its fields",
 		"./open.Tagged":         "other_js.go uses Tagged",
-		"./open.{Peek,Nothing}": "has no function Nothing",
+		"./open.{Peek,Nothing}": "Nothing: package example.com/m/open has no function Nothing",
 		"./open.{Peek":          "the braces must hold names",
 		"./open.{Peek,a b}":     "the braces must hold names",
 	} {

@@ -25,7 +25,7 @@ func (sc *Scope) layout(name string) error {
 	case obj.IsAlias():
 		return sc.refuseGroup(name+" is another name for a type", "name that type")
 	case !isStruct:
-		return sc.refuseGroup(fmt.Sprintf("%s is no struct, but %s: whoever has a value can take it apart", name,
+		return sc.refuseGroup(fmt.Sprintf("%s is not a struct, but %s: any code can take its values apart", name,
 			types.TypeString(obj.Type().Underlying(), types.RelativeTo(sc.pkg.Types))),
 			"name a struct with unexported fields, or functions")
 	case len(p.names) > 1:

@@ -147,8 +147,13 @@ func (u *Unit) unknownFunction(p *packages.Package, name string, known []string)
 	if hasGoFiles(filepath.Join(u.opts.Dir, u.opts.Spec)) {
 		return unknownPackage(u.opts.Dir, u.opts.Spec, "")
 	}
+	// The specification of a group is that of its first member.
+	spec := u.opts.Spec
+	if !strings.HasSuffix(spec, name) {
+		spec = name
+	}
 	// List similar names first, then names whose last part is similar.
-	e := &beagle.UsageError{What: fmt.Sprintf("%s: package %s has no function %s", u.opts.Spec, p.PkgPath, name)}
+	e := &beagle.UsageError{What: fmt.Sprintf("%s: package %s has no function %s", spec, p.PkgPath, name)}
 	inorder.Sort(known)
 	known = slices.DeleteFunc(slices.Compact(known), func(n string) bool { return n == "init" || n == "_" })
 	last := func(n string) string { return n[strings.LastIndex(n, ".")+1:] }
@@ -159,7 +164,7 @@ func (u *Unit) unknownFunction(p *packages.Package, name string, known []string)
 	}
 	// The name may be something else, such as a type with methods.
 	if obj := u.Package.Types.Scope().Lookup(name); obj != nil {
-		e.What = fmt.Sprintf("%s: %s is a %s, not a function", u.opts.Spec, name, objectKind(obj))
+		e.What = fmt.Sprintf("%s: %s is a %s, not a function", spec, name, objectKind(obj))
 		near = slices.DeleteFunc(slices.Clone(known), func(n string) bool { return !strings.HasPrefix(n, name+".") })
 		near = near[:min(5, len(near))]
 		if syntax.Is[*types.Struct](obj.Type()) && objectKind(obj) == "type" {

@@ -85,6 +85,21 @@ func UpperGamma(a, x float64) float64 {
 // within that many standard deviations of the mean.
 const Normal95 = 1.959963984540054
 
+// Student95 returns the quantile of Student's t for 95 % intervals. Degrees of freedom need not be
+// whole.
+func Student95(freedom float64) float64 {
+	low, high := Normal95, 1e3
+	for range 60 {
+		t := (low + high) / 2
+		if IncompleteBeta(freedom/2, 0.5, freedom/(freedom+t*t)) > 0.05 {
+			low = t
+		} else {
+			high = t
+		}
+	}
+	return high
+}
+
 // Wilson returns Wilson's 95 % score interval of a share p that was seen in n samples. Rounding may
 // put an end a little outside of 0 to 1.
 func Wilson(p, n float64) (low, high float64) {

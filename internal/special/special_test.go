@@ -22,6 +22,11 @@ func TestKnownValues(t *testing.T) {
 		near("Q(2)", UpperGamma(2, x), math.Exp(-x)*(1+x))
 		near("Q(1/2)", UpperGamma(0.5, x), math.Erfc(math.Sqrt(x)))
 	}
+	for freedom, want := range map[float64]float64{1: 12.706204736, 4: 2.776445105, 59: 2.000995378, 1e9: Normal95} {
+		if got := Student95(freedom); math.Abs(got-want) > 1e-6 {
+			t.Errorf("Student's t with %g degrees of freedom: %.9f, want %.9f", freedom, got, want)
+		}
+	}
 	near("I at 0", IncompleteBeta(2, 3, 0), 0)
 	near("I at 1", IncompleteBeta(2, 3, 1), 1)
 	near("Q at 0", UpperGamma(2, 0), 1)

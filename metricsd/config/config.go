@@ -18,7 +18,7 @@ import (
 type Config struct {
 	Host        string      `yaml:"host" help:"host of metrics that do not name one; empty for none"`
 	HTTP        string      `yaml:"http" help:"address of /metrics, /healthz, /malformed, /events and /debug/pprof; empty for none"`
-	HTTPToken   string      `yaml:"http_token" help:"required of readers of http, but for /healthz, as bearer token, DD-API-KEY or password; metricsd all asks for intake.token unless it is set; empty for nobody, and /debug/pprof is then for this machine only; the environment keeps it out of lists of processes"`
+	HTTPToken   string      `yaml:"http_token" help:"required of readers of http, except of /healthz, as bearer token, DD-API-KEY or password; metricsd all asks for intake.token unless it is set; empty for nobody, and /debug/pprof is then for this machine only; the environment keeps it out of lists of processes"`
 	Listen      Listen      `yaml:"listen"`
 	Limits      Limits      `yaml:"limits"`
 	Tagger      Tagger      `yaml:"tagger"`
@@ -104,7 +104,7 @@ type Intake struct {
 	Customers     string `yaml:"customers" help:"file with a customer and an API key, or sha256: and its digest, on each line; senders and readers with a key see that customer's names only, other keys are refused, intake.token sees all; empty for one customer, who is everybody"`
 	Body          int    `yaml:"body" help:"longest body in bytes, as received"`
 	Opened        int    `yaml:"opened" help:"longest body in bytes, after decompression"`
-	Requests      int    `yaml:"requests" help:"most requests read at the same time; others are told to retry later"`
+	Requests      int    `yaml:"requests" help:"most requests read at the same time; others must retry later"`
 	Names         int    `yaml:"names" help:"most names of each kind that can be completed, and that the history remembers"`
 	CustomerNames int    `yaml:"customer_names" help:"most names of each kind that one customer of intake.customers can have, of the intake.names for all"`
 	Verbatim      string `yaml:"verbatim" help:"keys of tags, separated by commas, whose values are kept as they were written, such as url,branch,error: with capitals, spaces and signs; other tags are lower-cased and signs become underscores"`
@@ -120,7 +120,7 @@ type Intake struct {
 // Queue configures the queue between the intake's door and its processor.
 type Queue struct {
 	Dir        string `yaml:"dir" help:"directory of the embedded NATS JetStream; it is used unless kafka is set"`
-	Bytes      int    `yaml:"bytes" help:"most bytes that wait in the embedded queue; when it is full senders are told to retry later"`
+	Bytes      int    `yaml:"bytes" help:"most bytes that wait in the embedded queue; when it is full, senders must retry later"`
 	Sync       bool   `yaml:"sync" help:"write through to the disk before a request is answered: survives a power cut, not only a crash"`
 	Kafka      string `yaml:"kafka" help:"brokers of a Kafka cluster, host:port, separated by commas, instead of the embedded queue"`
 	Topic      string `yaml:"topic" help:"Kafka's topic; it is made if there is none"`

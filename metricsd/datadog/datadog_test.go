@@ -141,6 +141,8 @@ func TestNothingIsLost(t *testing.T) {
 	waitFor(t, "delivery", func() bool { return in.sums()["c"] == 15 })
 	second.Points([]aggregate.Point{count("c", 100)}) // Run waits and wakes up
 	waitFor(t, "delivery", func() bool { return in.sums()["c"] == 115 })
+	// The receiver has the last payload before the sender has its answer.
+	waitFor(t, "the last answer", func() bool { return second.Stats().Queue.Items == 0 })
 	stop()
 	<-done
 	if s := second.Stats(); s.Queue.Items != 0 || s.Sent != 7 {

@@ -258,9 +258,9 @@ func (p *page) reason() string {
 		}
 	}
 	return fmt.Sprintf(
-		"Of %d functions that the campaign took up, none of the rewrites applies to %d; %d were searched "+
-			"without a faster version; %d cannot be judged; for %d the time or the budget ended; %d became faster, "+
-			"and were not promoted by their rollouts.",
+		"The campaign took up %d functions. No rewrite applies to %d; %d searches found no faster version; %d "+
+			"functions cannot be judged; for %d the time or the budget ended; %d became faster, and their rollouts "+
+			"did not promote them.",
 		len(p.Campaign.Targets), barren, by["no-improvement"]-barren,
 		by["refused"]+by["failed"]+by["tests-failed"], by["budget"]+by["waiting"]+by["running"], by["improved"])
 }

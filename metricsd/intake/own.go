@@ -72,8 +72,8 @@ func (in *Intake) ownSizes(ctx context.Context, page *expose.Page, prefix string
 	}
 	m := in.bus.Moves()
 	page.OwnMetric(prefix+"queue_moved_total", "counter",
-		"Times that the queue was not as it had been read, by what had happened: it lost its end, messages were "+
-			"removed before they were read, or Kafka's topic was made anew.",
+		"Times that the queue changed unexpectedly, by cause: it lost its end, messages were removed before they "+
+			"were read, or Kafka's topic was made anew.",
 		expose.Labelled("what", "end_lost", m.EndLost), expose.Labelled("what", "removed_unread", m.Removed),
 		expose.Labelled("what", "made_anew", m.Anew))
 	if q, ok := in.bus.(interface{ Reopened() uint64 }); ok {

@@ -212,6 +212,7 @@ func TestStream(t *testing.T) {
 	half.Write(frame("not all")[:7])
 	half.Close()
 	waitFor(t, "the half frame", func() bool { _, n := r.counts(); return n == 2 })
+	waitFor(t, "its connection's end", func() bool { return s.Connections() == 0 })
 	testTooMany(t, s, &r)
 	s.Close()
 	if err := <-served; !errors.Is(err, net.ErrClosed) {

@@ -188,7 +188,7 @@ func (x *cutter) elements(e ast.Expr) {
 	// affair.
 	switch {
 	case v == nil || x.p.IsGlobal(v):
-		x.bad = "it writes elements of what is no local variable"
+		x.bad = "it writes elements of something other than a local variable"
 	case x.inside(v.Pos()):
 	default:
 		// A slice from outside becomes an input that is an output too.

@@ -197,8 +197,8 @@ func (k *fileKeys) claim(asked []Model) error {
 		}
 	}
 	return usage(
-		fmt.Sprintf("key file %s holds one bare key, and the models are at several servers: nothing says whose key "+
-			"it is", k.path),
+		fmt.Sprintf("key file %s holds one bare key, and the models are at several servers: name the key's "+
+			"server", k.path),
 		"Write a line for each server that wants one: "+strings.Join(lines, "; ")+".")
 }
 

@@ -37,10 +37,9 @@ func (e *Briefing) wishes() []wish {
 			"The idea wanted from this call is about line %d, which takes %s of the time: avoid its work, "+
 				"do it once instead of each time, or do it for several elements at once.", line, percent(share))
 	}
-	// A recorded reply is found by a hash of its request, so these words stay as they are.
 	if t := e.Target; t != nil && len(t.Group) > 0 {
 		add(true, 0.8, "The idea wanted from this call is another layout of the data that the functions share, in "+
-			"which the dearest of them has less to do; change all that touch it.")
+			"which the most expensive of them has less to do; change all that touch it.")
 	}
 	if c := e.Parent.Cost; c != nil && c.Allocs >= 0.5 {
 		add(true, 0.3+min(0.7, 50*c.Allocs/max(c.Nanos, 1)),

@@ -26,21 +26,21 @@ var Advice = []*Advisory{
 			"of it (about 85 % of a short body), but others wait longer and see the work in larger steps: right only " +
 			"when nobody needs the steps in between.", findLockInLoop},
 	{"atomic-in-loop",
-		"An atomic counter is added to in every iteration of a loop. One addition of the sum behind the loop costs a " +
+		"An atomic counter is added to in every iteration of a loop. One addition of the sum after the loop costs a " +
 			"fraction, but others see the counter jump: right only when nobody reads it meanwhile.", findAtomicInLoop},
 	{"send-in-loop",
 		"Items are sent over a channel one by one. Sending slices of them divides the cost by their length, but " +
 			"changes the channel's type and when items arrive.", findSendInLoop},
 	{"receiver-scratch",
 		"A buffer is made in every call of a method. Keeping it in the receiver saves the allocation, but makes the " +
-			"method unsafe to call from two goroutines at once: right only when the type is documented as being for " +
-			"one.",
+			"method unsafe for two goroutines at once: right only when the documentation gives the type to one " +
+			"goroutine.",
 		findReceiverScratch},
 	{"pool-scratch",
-		"A large buffer is made in every call and dropped again. Taking it from a sync.Pool saves the allocation " +
-			"and most of the garbage collector's work, but what one call leaves in it meets the next: right only " +
-			"when nothing keeps it and each call writes before it reads. Candidates may keep no state between " +
-			"calls, so this is never tried.", findPoolScratch},
+		"A large buffer is made in every call and dropped again. Taking it from a sync.Pool saves the allocation and " +
+			"most of the garbage collector's work, but the next call finds the last one's content: right only when " +
+			"nothing keeps the buffer and each call writes before it reads. Candidates may keep no state between " +
+			"calls, so Beagle never tries this.", findPoolScratch},
 	{"no-copy-string",
 		"A byte slice is converted to a string, which copies it. unsafe.String does not copy, but the string then " +
 			"changes when the bytes do: right only when nobody writes or keeps the bytes.", findNoCopy},

@@ -18,7 +18,7 @@ var affixText = example.Rule{
 	Name: "affix-text",
 	Doc: "Compare the first or last bytes with a string as it is, instead of converting the string for " +
 		"bytes.HasPrefix and its like. The compiler compares strings with bytes in place, and short constants as " +
-		"one number. Exact: the helper is the library's function, but for the type of the prefix.",
+		"one number. Exact: the helper is the library's function, except for the type of the prefix.",
 	Class:  beagle.E0,
 	Gain:   1.15,
 	Source: affixTextSource,

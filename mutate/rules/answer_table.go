@@ -16,9 +16,9 @@ import (
 // the function fills, and keeps the function for other numbers.
 var answerTable = &mutate.Mutator{
 	Name: "answer-table",
-	Doc: "Look up what a function of one or two small numbers answers in a table that the function itself fills " +
-		"when the program starts. A switch over many cases is a search with branches that cannot be foreseen. " +
-		"Exact: the answers are constants, and the function still answers for numbers outside of the table.",
+	Doc: "Look up the result of a function of one or two small numbers in a table that the function itself fills " +
+		"when the program starts. A switch over many cases is a search with unpredictable branches. Exact: the " +
+		"answers are constants, and the function still answers for numbers outside of the table.",
 	Example: mutate.Shows(`switch state<<8 | class {
 case inText<<8 | quote:
 	return inString, emit

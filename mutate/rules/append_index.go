@@ -15,9 +15,9 @@ import (
 // slice made with room for all. It makes the slice at its full length and stores by index.
 var appendIndex = &mutate.Mutator{
 	Name: "append-to-index",
-	Doc: "Fill a slice by index when each iteration of the loop appends exactly one element to one that was made " +
-		"with room for all. It saves the test for room, and costs clearing the slice first: whether it pays depends " +
-		"on the element and the toolchain. Exact: length, capacity and elements are the same.",
+	Doc: "Fill a slice by index when each iteration of the loop appends exactly one element, and the slice has room " +
+		"for all. It saves the test for room, and costs clearing the slice first: whether it pays depends on the " +
+		"element and the toolchain. Exact: length, capacity and elements are the same.",
 	Example: mutate.Shows(`out := make([]int, 0, len(in))
 for _, x := range in {
 	out = append(out, x*x)

@@ -18,8 +18,8 @@ import (
 // function calls the copy if the string is all ASCII.
 var asciiPath = &mutate.Mutator{
 	Name: "ascii-fast-path",
-	Doc: "Work on bytes where the input is all ASCII, which most text of machines is, and on runes otherwise. The " +
-		"copy for ASCII is the original with each rune replaced by its byte; a scan decides which of the two runs.",
+	Doc: "Work on bytes where the input is all ASCII, as most text of machines is, and on runes otherwise. The copy " +
+		"for ASCII is the original with each rune replaced by its byte; a scan decides which of the two runs.",
 	Example: mutate.Shows(`func Clean(s string) string {
 	var out strings.Builder
 	for _, r := range s {

@@ -42,9 +42,9 @@ return s.String()`),
 // or room for a short text.
 var builderGrow = &mutate.Mutator{
 	Name: "builder-grow",
-	Doc: "Give a strings.Builder its size before code fills it: the exact one if it can be known, else the length " +
-		"of an input, or room for a short text. It saves the copies that doubling makes. " +
-		"Legal because only the capacity differs, and nobody asks for it.",
+	Doc: "Give a strings.Builder its size before code fills it: the exact one if it is known, otherwise the length " +
+		"of an input, or room for a short text. It saves the copies that doubling makes. Legal because only the " +
+		"capacity differs, and nobody asks for it.",
 	Example: mutate.Shows(`var b strings.Builder
 for _, w := range words {
 	b.WriteString(w)

@@ -23,8 +23,8 @@ var byteSeparatorSource string
 // LastIndexByte, and writes Cut out or into a helper.
 var byteSeparator = example.Rule{
 	Name: "byte-separator",
-	Doc: "Look for a byte where a string of one byte is looked for: IndexByte goes to the vector code at once, " +
-		"Index first asks how long the string is. Exact: the string is a constant of one byte.",
+	Doc: "Search for a byte instead of a string of one byte: IndexByte runs the vector code at once, Index first " +
+		"looks at the string's length. Exact: the string is a constant of one byte.",
 	Class:  beagle.E0,
 	Gain:   1.15,
 	Source: byteSeparatorSource,

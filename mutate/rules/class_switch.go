@@ -17,9 +17,9 @@ import (
 // the class.
 var classSwitch = &mutate.Mutator{
 	Name: "class-switch",
-	Doc: "Look up which of several tests a byte passes in one table of 256 classes, and switch on the class, " +
-		"instead of trying one test after another. Exact, because the table is filled by asking the original tests " +
-		"in their order on all 256 bytes.",
+	Doc: "Look up which of several tests a byte passes in one table of 256 classes, and switch on the class, instead " +
+		"of trying one test after another. Exact, because the original tests fill the table, in their order, for all " +
+		"256 bytes.",
 	Example: mutate.Shows(`switch {
 case isDigit(c):
 	digits++
@@ -33,7 +33,7 @@ case 2: // c == ' ' || c == '\t'
 	blanks++
 }
 
-// byteClass holds the first test that each byte passes; 0 is none.
+// byteClass holds the number of the first test that each byte passes, or 0.
 var byteClass = func() (t [256]uint8) {
 	for i := range t {
 		switch c := byte(i); {
@@ -199,7 +199,7 @@ func classEdits(p *mutate.Pass, s ast.Stmt, arms []classArm) []mutate.Edit {
 	}
 	out.WriteString("}")
 	return append(edits, p.Replace(s, out.String()),
-		p.Declare(s, filledTable(table, "says which test a byte is the first to pass; 0 is none", "uint8", 256,
+		p.Declare(s, filledTable(table, "holds the number of the first test that each byte passes, or 0", "uint8", 256,
 			"switch "+name+" := byte(i); {\n"+fill.String()+"}")))
 }
 

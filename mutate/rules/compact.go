@@ -20,9 +20,9 @@ var compactSource string
 // differs from the neighbour before. It calls slices.Compact on the list.
 var compact = example.Rule{
 	Name: "compact",
-	Doc: "Drop neighbours that are equal within the list (slices.Compact) instead of copying what is kept into " +
-		"another one, which grows step by step. Legal because the list was made here, nobody else has it, and it is " +
-		"not used any more. What is empty or nil stays so; only the capacity differs.",
+	Doc: "Drop equal neighbours within the list (slices.Compact) instead of copying the kept elements into another " +
+		"one, which grows step by step. Legal because the list was made here, nothing else holds it, and nothing " +
+		"uses it later. An empty or nil list stays so; only the capacity differs.",
 	Class:  beagle.E2,
 	Gain:   1.5,
 	Go:     21,

@@ -14,7 +14,7 @@ import (
 // a twin for the other type. It calls the twin, or append or copy, without the conversion.
 var dropConversion = &mutate.Mutator{
 	Name: "drop-conversion",
-	Doc: "Use what takes the type that is there instead of converting between string and []byte first. Each " +
+	Doc: "Call the twin that takes the present type instead of converting between string and []byte first. Each " +
 		"conversion copies. Legal for functions that have a twin in the other package and keep nothing of their " +
 		"argument, and for append and copy, which take both.",
 	Example: mutate.Shows(`buf.Write([]byte(name))`, `buf.WriteString(name)`),

@@ -19,9 +19,9 @@ var deepEqualSource string
 // compare itself. It writes that comparison.
 var deepEqual = example.Rule{
 	Name: "deep-equal",
-	Doc: "Compare values of a known type as what they are instead of by reflection, which boxes both and walks " +
-		"through their types. Exact: what the values hold is neither a pointer nor an interface. A nil list or map " +
-		"differs from an empty one, as DeepEqual has it, and elements that may differ from themselves are left to it.",
+	Doc: "Compare values of a known type directly instead of by reflection, which boxes both and walks through their " +
+		"types. Exact: the values hold no pointers and no interfaces. A nil list or map differs from an empty one, " +
+		"as DeepEqual has it, and elements that may differ from themselves are left to it.",
 	Class:  beagle.E0,
 	Gain:   5,
 	Source: deepEqualSource,

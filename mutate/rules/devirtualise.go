@@ -17,9 +17,9 @@ import (
 // directly.
 var devirtualise = &mutate.Mutator{
 	Name: "devirtualise",
-	Doc: "Ask once in front of a loop whether an interface holds a certain type, and run a copy of the loop that " +
-		"calls the methods of that type directly: such calls can be inlined. Any other type takes the loop as " +
-		"before. The parameter is the type.",
+	Doc: "Ask once before a loop whether an interface holds a certain type, and run a copy of the loop that calls " +
+		"the methods of that type directly: such calls can be inlined. Any other type takes the loop as before. The " +
+		"parameter is the type.",
 	Example: mutate.Shows(`for _, b := range data {
 	w.WriteByte(b)
 }`,
@@ -116,7 +116,11 @@ func (d dynamicCalls) types(p *mutate.Pass) []mutate.Param {
 			return
 		}
 		// The value is preferred to the pointer if both have the methods.
-		for _, t := range []types.Type{t, types.NewPointer(t)} {
+		both := []types.Type{t, types.NewPointer(t)}
+		if isPointer(t) {
+			both = both[:1]
+		}
+		for _, t := range both {
 			text, ok := facts.TypeText(p, t)
 			ok = ok && d.means(p, t, text)
 			if param := (mutate.Param{Label: text, Value: t}); ok && types.Implements(t, iface) {

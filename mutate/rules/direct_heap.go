@@ -17,7 +17,7 @@ import (
 var directHeap = &mutate.Mutator{
 	Name: "direct-heap",
 	Doc: "Write the functions of container/heap for the one type of heap that the code uses. The library calls " +
-		"Less and Swap through an interface for each level; here they can be inlined. Exact but for the text of " +
+		"Less and Swap through an interface for each level; here they can be inlined. Exact except for the text of " +
 		"the panic on a nil heap: the functions are the library's, so that the methods are called in the same " +
 		"order.",
 	Example: mutate.Shows(`heap.Push(&q, item)`,

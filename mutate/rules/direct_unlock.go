@@ -15,8 +15,7 @@ import (
 var directUnlock = &mutate.Mutator{
 	Name: "direct-unlock",
 	Doc: "Unlock where the work ends instead of by defer, in a small function with one way out. Legal because " +
-		"nothing between lock and unlock can panic: map reads, plain variables and fields of what the lock belongs " +
-		"to.",
+		"nothing between lock and unlock can panic: map reads, plain variables and fields of the lock's owner.",
 	Example: mutate.Shows(`c.mu.Lock()
 defer c.mu.Unlock()
 c.n++

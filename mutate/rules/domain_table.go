@@ -13,7 +13,7 @@ import (
 // writes a table of its 256 results, and looks the byte up. byteTable handles predicates.
 var domainTable = &mutate.Mutator{
 	Name: "domain-table",
-	Doc: "Look up what a function of one byte gives in a table that the function itself fills when the program " +
+	Doc: "Look up the result of a function of one byte in a table that the function itself fills when the program " +
 		"starts. Legal because it has no effects, cannot panic, and the table holds all its 256 values.",
 	Example: mutate.Shows(`n += hexValue(c)`,
 		`n += hexValues[c]

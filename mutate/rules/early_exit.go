@@ -16,8 +16,8 @@ var earlyExitSource string
 // leaves the loop once the flag is set.
 var earlyExit = example.Rule{
 	Name: "early-exit",
-	Doc: "Leave a loop as soon as its answer is known. Legal because all that the rest of the loop could do is to " +
-		"set the flag once more: its condition has no effects and cannot panic.",
+	Doc: "Leave a loop as soon as its answer is known. Legal because the rest of the loop could only set the flag " +
+		"once more: its condition has no effects and cannot panic.",
 	Class:  beagle.E0,
 	Gain:   1.5,
 	Source: earlyExitSource,

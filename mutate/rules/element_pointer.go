@@ -13,9 +13,9 @@ import (
 // and of which code reads parts. It keeps the element's address instead.
 var elementPointer = &mutate.Mutator{
 	Name: "element-pointer",
-	Doc: "Look at an element where it is instead of copying it into a variable, when it does not fit registers and " +
-		"only parts of it are read. Legal because nothing that runs while the variable lives changes memory, and " +
-		"the variable stays as it is.",
+	Doc: "Read an element in place instead of copying it into a variable, when it does not fit registers and code " +
+		"reads only parts of it. Legal because nothing that runs while the variable lives changes memory, and the " +
+		"variable stays as it is.",
 	Example: mutate.Shows(`entry := table[middle]
 if r < entry.first {`,
 		`entry := &table[middle] // not copied

@@ -14,7 +14,7 @@ import (
 // It updates a local variable, and stores it into the field after the loop.
 var fieldSum = &mutate.Mutator{
 	Name: "field-accumulator",
-	Doc: "Add up in a local variable and store the field once behind the loop, instead of loading and storing it in " +
+	Doc: "Add up in a local variable and store the field once after the loop, instead of loading and storing it in " +
 		"every iteration. Legal because the loop calls nothing, cannot panic or leave early, and touches no other " +
 		"memory of the field's type.",
 	Example: mutate.Shows(`for _, x := range v {

@@ -13,9 +13,8 @@ import (
 // without using the loop's variables. It makes the function value once in front of the loop.
 var hoistClosure = &mutate.Mutator{
 	Name: "hoist-closure",
-	Doc: "Make a function value once in front of the loop instead of in every iteration, where it may cost an " +
-		"allocation each time. Legal because it uses nothing that the loop declares, and function values cannot be " +
-		"told apart.",
+	Doc: "Make a function value once before the loop instead of in every iteration, where it may cost an allocation " +
+		"each time. Legal because it uses nothing that the loop declares, and function values cannot be told apart.",
 	Example: mutate.Shows(`for _, s := range in {
 	out = append(out, strings.Map(func(r rune) rune { return r + shift }, s))
 }`,

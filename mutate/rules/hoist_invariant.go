@@ -14,9 +14,9 @@ import (
 // every iteration. It evaluates the expression once in front of the loop.
 var hoistInvariant = &mutate.Mutator{
 	Name: "hoist-invariant",
-	Doc: "Evaluate once, in front of the loop, what is the same in every iteration. The compiler does not move " +
-		"invariant code out of loops. Legal because the expression has no effects, cannot panic, yields no memory " +
-		"that could be shared, and nothing in the loop changes what it reads.",
+	Doc: "Evaluate an expression that is the same in every iteration once, before the loop. The compiler does not " +
+		"move invariant code out of loops. Legal because the expression has no effects, cannot panic, yields no " +
+		"memory that could be shared, and nothing in the loop changes what it reads.",
 	Example: mutate.Shows(`for _, w := range words {
 	if strings.ToLower(w) == strings.ToLower(want) {`,
 		`lower := strings.ToLower(want)

@@ -18,8 +18,8 @@ import (
 var identityFastPath = &mutate.Mutator{
 	Name: "identity-fast-path",
 	Doc: "Return a clean input as it is after one scan, and do the full work only for the rest. Pays where most " +
-		"inputs come out unchanged, as normalisers find. The bytes that the scan lets pass are mined from what the " +
-		"original does to short inputs; the original stays as the slow path.",
+		"inputs come out unchanged, as in normalisers. The original's results on short inputs show which bytes the " +
+		"scan may pass; the original stays as the slow path.",
 	Example: mutate.Shows(`func Normalize(s string) string {
 	var out strings.Builder
 	...`,

@@ -17,8 +17,8 @@ import (
 var indexFunc = &mutate.Mutator{
 	Name: "index-func",
 	Doc: "Search or trim a text with a loop of its own instead of strings.IndexFunc, LastIndexFunc, TrimFunc and " +
-		"their like, which call their function for each rune. Exact: the loop decodes the same runes, and what the " +
-		"function reads besides stays as it is.",
+		"their like, which call their function for each rune. Exact: the loop decodes the same runes, and everything " +
+		"else that the function reads stays the same.",
 	Example: mutate.Shows(`return strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' }) == -1`,
 		`return otherIn(s) == -1
 

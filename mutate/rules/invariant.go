@@ -66,7 +66,7 @@ func invariantNames(p *mutate.Pass, e ast.Expr) []string {
 		"Sqrt":       "root",
 		"ReplaceAll": "replaced", "Replace": "replaced", "RuneCountInString": "runes", "HasPrefix": "hasPrefix",
 		"Contains": "contains",
-		"Pow":      "power", "Abs": "abs", "Index": "index", "Count": "count",
+		"Pow":      "power", "Abs": "abs", "Index": "index", "Count": "count", "Kind": "kind", "Year": "year",
 	}
 	if n, ok := known[name]; ok {
 		return []string{n, n + "Once"}

@@ -16,9 +16,9 @@ import (
 // appends the texts themselves, each with the separator after it, to an array on the stack.
 var listText = &mutate.Mutator{
 	Name: "list-text",
-	Doc: "Put a text together at once, where a list of its pieces is only there to be joined. That saves the list, " +
-		"which grows by allocations, and the strings of pieces that the library can append. Exact: nobody else " +
-		"sees the list, and each piece is evaluated where it was; the last separator is cut off.",
+	Doc: "Put a text together at once instead of joining a list that exists only for that. That saves the list, " +
+		"which grows by allocations, and the strings of pieces that the library can append. Exact: nobody else sees " +
+		"the list, and each piece is evaluated where it was; the last separator is cut off.",
 	Example: mutate.Shows(`var list []string
 for _, o := range options {
 	list = append(list, o.Name+"="+strconv.Itoa(o.Value))

@@ -12,13 +12,13 @@ import (
 	"github.com/beagle-go/beagle/mutate/facts"
 )
 
-// mapEntry (part of catalogue M1) matches code that makes sure of an entry of a map and then looks
-// it up. It keeps the element that it found or made.
+// mapEntry (part of catalogue M1) matches code that tests for an entry of a map and then looks it
+// up. It keeps the element that it found or made.
 var mapEntry = &mutate.Mutator{
 	Name: "map-entry",
-	Doc: "Keep the element of a map that code has just found or made, instead of looking it up again. Each look-up " +
-		"hashes the key. Exact: nothing comes between that could change the map, the key, or the order in which they " +
-		"are read, and the key equals itself.",
+	Doc: "Keep the element of a map that code has just tested for, found or made, instead of looking it up again. " +
+		"Each look-up hashes the key. Exact: nothing comes between that could change the map, the key, or the order " +
+		"in which they are read, and the key of an entry that is made equals itself.",
 	Example: mutate.Shows(`if _, ok := byUser[u]; !ok {
 	byUser[u] = map[string]int{}
 }
@@ -35,17 +35,17 @@ entry[action]++`),
 	Rewrite: precomputed,
 }
 
-// A mapEntrySite is a test for an entry, and the statement that makes it.
+// A mapEntrySite is a test for an entry, and the reads of the entry that follow.
 type mapEntrySite struct {
 	test  *ast.IndexExpr   // the look-up that the test makes
-	kept  *ast.AssignStmt  // _, ok := m[k] in front of the if, or nil
+	kept  *ast.AssignStmt  // _, ok := m[k], if it may stay where it is; or nil
 	found *types.Var       // ok, or nil where the test is m[k] == nil
-	cond  *ast.IfStmt      // whose body makes the entry
-	made  *ast.AssignStmt  // m[k] = x
+	cond  *ast.IfStmt      // whose body makes the entry, or leaves the list where there is none
+	made  *ast.AssignStmt  // m[k] = x, or nil
 	reads []*ast.IndexExpr // of the same entry, behind that
 }
 
-// findMapEntries looks for tests for an entry that make a missing one, with a use behind them.
+// findMapEntries looks for tests for an entry, with a use behind them.
 func findMapEntries(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
@@ -60,20 +60,82 @@ func findMapEntries(p *mutate.Pass) []mutate.Site {
 
 // mapEntryAt recognises the test at a place of a list, with what follows it.
 func mapEntryAt(p *mutate.Pass, list []ast.Stmt, i int) (s mapEntrySite, ok bool) {
+	forms := []func(*mutate.Pass, []ast.Stmt) (mapEntrySite, bool){madeEntry, testedEntry, leftEntry, entryInside}
+	for _, form := range forms {
+		if s, ok = form(p, list[i:]); ok {
+			return s, true
+		}
+	}
+	return s, false
+}
+
+// madeEntry recognises a test that makes a missing entry.
+func madeEntry(p *mutate.Pass, list []ast.Stmt) (s mapEntrySite, ok bool) {
 	// The test is a part of the if, or a statement in front of it.
-	if as, is := list[i].(*ast.AssignStmt); is {
+	if as, is := list[0].(*ast.AssignStmt); is {
 		s.kept = as
-		i++
+		list = list[1:]
 	}
-	if i+1 >= len(list) {
+	if len(list) < 2 {
 		return s, false
 	}
-	s.cond, ok = list[i].(*ast.IfStmt)
-	if !ok || s.cond.Else != nil || !s.tests(p) || !s.sound(p) || !s.makes(p) {
+	s.cond, ok = list[0].(*ast.IfStmt)
+	if !ok || s.cond.Else != nil || !s.tests(p) || !s.sound(p) || !s.equal(p) || !s.makes(p) {
 		return s, false
 	}
-	s.reads = s.readsAfter(p, list[i+1:])
+	s.reads = s.readsAfter(p, list[1:])
 	return s, len(s.reads) > 0
+}
+
+// testedEntry recognises a test that is a statement, whatever comes of it.
+func testedEntry(p *mutate.Pass, list []ast.Stmt) (s mapEntrySite, ok bool) {
+	s.kept, ok = list[0].(*ast.AssignStmt)
+	if !ok || !s.looksUp(p, s.kept) || !s.sound(p) {
+		return s, false
+	}
+	s.reads = s.readsAfter(p, list[1:])
+	return s, len(s.reads) > 0
+}
+
+// leftEntry recognises a test that leaves the list where the entry is missing.
+func leftEntry(p *mutate.Pass, list []ast.Stmt) (s mapEntrySite, ok bool) {
+	s.cond, ok = list[0].(*ast.IfStmt)
+	if !ok || s.cond.Else != nil || !mutate.Terminates(s.cond.Body.List) || !s.tests(p) || !s.sound(p) {
+		return s, false
+	}
+	s.reads = s.readsAfter(p, list[1:])
+	return s, len(s.reads) > 0
+}
+
+// entryInside recognises a test that uses the entry in its own body, where map-update does not.
+func entryInside(p *mutate.Pass, list []ast.Stmt) (s mapEntrySite, ok bool) {
+	s.cond, ok = list[0].(*ast.IfStmt)
+	if !ok || s.cond.Init == nil {
+		return s, false
+	}
+	as, ok := s.cond.Init.(*ast.AssignStmt)
+	if !ok || !s.looksUp(p, as) || p.Var(s.cond.Cond) != s.found || !s.sound(p) ||
+		facts.MapKept(p, s.test.X, s.cond.Body) {
+		return s, false
+	}
+	s.kept = as
+	s.reads = s.readsAfter(p, s.cond.Body.List)
+	return s, len(s.reads) > 0
+}
+
+// looksUp recognises `_, ok := m[k]`.
+func (s *mapEntrySite) looksUp(p *mutate.Pass, as *ast.AssignStmt) bool {
+	if as.Tok != token.DEFINE || len(as.Lhs) != 2 || len(as.Rhs) != 1 || !isBlank(as.Lhs[0]) {
+		return false
+	}
+	id, isName := as.Lhs[1].(*ast.Ident)
+	ix, isElement := ast.Unparen(as.Rhs[0]).(*ast.IndexExpr)
+	if !isName || !isElement {
+		return false
+	}
+	s.test = ix
+	s.found, _ = p.Info.Defs[id].(*types.Var)
+	return s.found != nil
 }
 
 // tests recognises `_, ok := m[k]` with !ok, and m[k] == nil.
@@ -92,27 +154,23 @@ func (s *mapEntrySite) tests(p *mutate.Pass) bool {
 		s.test, ok = ast.Unparen(eq.X).(*ast.IndexExpr)
 		return ok
 	}
-	if as.Tok != token.DEFINE || len(as.Lhs) != 2 || len(as.Rhs) != 1 || !isBlank(as.Lhs[0]) {
-		return false
-	}
 	not, ok := ast.Unparen(s.cond.Cond).(*ast.UnaryExpr)
-	id, isName := as.Lhs[1].(*ast.Ident)
-	if !ok || !isName || not.Op != token.NOT {
-		return false
-	}
 	// A test that code asks again keeps its variable, which must be new.
-	s.found, _ = p.Info.Defs[id].(*types.Var)
-	s.test, ok = ast.Unparen(as.Rhs[0]).(*ast.IndexExpr)
-	return ok && s.found != nil && p.Var(not.X) == s.found &&
+	return ok && not.Op == token.NOT && s.looksUp(p, as) && p.Var(not.X) == s.found &&
 		(s.kept != nil || len(p.Uses(s.found, s.cond.Body)) == 0)
 }
 
-// sound reports whether a map and its key are the same wherever code names them between the test
-// and the use, and whether the key finds what was stored under it. A NaN does not.
+// sound reports whether code names a map and its key by variables, fields and constants, so that
+// they are the same at the test and at the use unless code between assigns these.
 func (s *mapEntrySite) sound(p *mutate.Pass) bool {
-	m, ok := p.Info.TypeOf(s.test.X).Underlying().(*types.Map)
 	steady := isPath(p, s.test.Index) || p.Info.Types[s.test.Index].Value != nil
-	return ok && equalsItself(m.Key()) && isPath(p, s.test.X) && steady
+	_, ok := p.Info.TypeOf(s.test.X).Underlying().(*types.Map)
+	return ok && isPath(p, s.test.X) && steady
+}
+
+// equal reports whether the key finds what was stored under it. A NaN does not.
+func (s *mapEntrySite) equal(p *mutate.Pass) bool {
+	return equalsItself(p.Info.TypeOf(s.test.X).Underlying().(*types.Map).Key())
 }
 
 // equalsItself reports whether all values of a type equal themselves, and comparing them cannot
@@ -221,6 +279,12 @@ func (s *mapEntrySite) names(p *mutate.Pass) iter.Seq[*types.Var] {
 // change the entry.
 func (s *mapEntrySite) readsAfter(p *mutate.Pass, list []ast.Stmt) (reads []*ast.IndexExpr) {
 	for _, st := range list {
+		// What a body does that leaves the list, the rest of the list does not see.
+		if test, ok := st.(*ast.IfStmt); ok && endsList(test) && s.leaves(p, test.Cond) {
+			reads = append(reads, s.readsIn(p, test.Cond)...)
+			reads = append(reads, s.readsAfter(p, test.Body.List)...)
+			continue
+		}
 		if !s.leaves(p, st) {
 			return append(reads, s.firstReads(p, st)...)
 		}
@@ -229,9 +293,15 @@ func (s *mapEntrySite) readsAfter(p *mutate.Pass, list []ast.Stmt) (reads []*ast
 	return reads
 }
 
-// leaves reports whether a statement changes neither the names nor the entry. A map of another type
-// is another map, unless a conversion leads from one to the other, which ignores tags of fields.
-func (s *mapEntrySite) leaves(p *mutate.Pass, st ast.Stmt) bool {
+// endsList reports whether control never comes from the body of an if to the statement that
+// follows.
+func endsList(test *ast.IfStmt) bool {
+	return test.Init == nil && test.Else == nil && mutate.Terminates(test.Body.List)
+}
+
+// leaves reports whether code changes neither the names nor the entry. A map of another type is
+// another map, unless a conversion leads from one to the other, which ignores tags of fields.
+func (s *mapEntrySite) leaves(p *mutate.Pass, st ast.Node) bool {
 	for v := range s.names(p) {
 		if s.assigns(p, v, st) {
 			return false
@@ -366,7 +436,9 @@ func (s *mapEntrySite) edits(p *mutate.Pass) []mutate.Edit {
 		edits = append(edits, p.Span(s.cond.Pos(), s.cond.Body.Pos(),
 			entry+" := "+p.Text(s.test)+"\nif "+entry+" == nil "))
 	}
-	edits = append(edits, p.Replace(s.made, entry+" = "+p.Text(s.made.Rhs[0])+"\n"+p.Text(s.test)+" = "+entry))
+	if s.made != nil {
+		edits = append(edits, p.Replace(s.made, entry+" = "+p.Text(s.made.Rhs[0])+"\n"+p.Text(s.test)+" = "+entry))
+	}
 	for _, read := range s.reads {
 		edits = append(edits, p.Replace(read, entry))
 	}

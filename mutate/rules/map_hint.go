@@ -16,7 +16,7 @@ import (
 // the loop's bound as its size, or a typical size from the corpus.
 var mapHint = &mutate.Mutator{
 	Name: "map-hint",
-	Doc: "Give a map the size that the loop behind it can reach, or a typical one from the corpus. A map that grows " +
+	Doc: "Give a map the size that it can reach in the next loop, or a typical one from the corpus. A map that grows " +
 		"rehashes all its entries again and again. Legal because the size of a map cannot be seen.",
 	Example: mutate.Shows(`seen := make(map[string]bool)
 for _, w := range words {

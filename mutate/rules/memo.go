@@ -14,9 +14,9 @@ import (
 // that keeps the results of one outer call in a map.
 var memo = &mutate.Mutator{
 	Name: "memo",
-	Doc: "Remember within one call what the recursion has worked out already: branching recursion meets the same " +
-		"arguments again and again. Legal because the function has no effects and reads nothing that changes; the " +
-		"memory lives for one outer call only.",
+	Doc: "Remember the results of a recursion within one outer call: branching recursion meets the same arguments " +
+		"again and again. Legal because the function has no effects and reads nothing that changes; the memory ends " +
+		"with that call.",
 	Example: mutate.Shows(`func paths(x, y int) int {
 	if x == 0 || y == 0 {
 		return 1

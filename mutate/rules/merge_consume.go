@@ -17,9 +17,9 @@ import (
 // the accesses.
 var mergeConsume = &mutate.Mutator{
 	Name: "merge-consume",
-	Doc: "Walk along lists by cutting the first element off instead of counting indices: the length test of the " +
-		"loop then covers the accesses, which two indices that move apart from each other hide from the compiler. " +
-		"Legal where the index only reads its list and grows by one at a time while it is within it.",
+	Doc: "Walk along lists by cutting the first element off instead of counting indices: the length test of the loop " +
+		"then covers the accesses. Two indices that move apart hide that from the compiler. Legal where the index " +
+		"only reads its list and grows by one at a time while it is within it.",
 	Example: mutate.Shows(`i, j := 0, 0
 for i < len(a) && j < len(b) {
 	if a[i] < b[j] {

@@ -20,11 +20,10 @@ import (
 // array on the stack, and writes once.
 var mergeWrites = &mutate.Mutator{
 	Name: "merge-writes",
-	Doc: "Put together what several writes in a row hand to a buffer, and write it once. Each write is a call that " +
-		"asks for room and moves the buffer's end; append is not. Exact: what is written depends on no write, and " +
-		"nothing panics between the first and the last; a bufio.Writer may hand the same bytes on in other pieces. " +
-		"The parameter says where the text is put together: in the " +
-		"free room of the buffer, or on the stack.",
+	Doc: "Join the texts of several writes in a row, and write them to the buffer once. Each write is a call that " +
+		"asks for room and moves the buffer's end; append is not. Exact: no text depends on a write, and nothing " +
+		"panics between the first and the last; a bufio.Writer may pass the same bytes on in other pieces. The " +
+		"parameter chooses the place of the joined text: the free room of the buffer, or the stack.",
 	Example: mutate.Shows(`b.WriteByte('"')
 b.WriteString(key)
 b.WriteString("\": ")`,

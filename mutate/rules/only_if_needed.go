@@ -16,10 +16,10 @@ import (
 // anything to do.
 var onlyIfNeeded = &mutate.Mutator{
 	Name: "only-if-needed",
-	Doc: "Look whether there is anything to trim or to lower before the function that does it is called: a look at " +
-		"both ends, at eight bytes at once, or at one that is ASCII, costs less than the call. A single character " +
-		"is trimmed without it. Exact: what the look lets through, the function returns as it is; the rest goes to " +
-		"the function.",
+	Doc: "Test whether a text needs trimming or lowering before calling the function: a test of both ends, of eight " +
+		"bytes at once, or of one ASCII byte costs less than the call. A single character is trimmed without the " +
+		"call. Exact: the function would return the texts that pass the test unchanged; all others go to the " +
+		"function.",
 	Example: mutate.Shows(`name = strings.TrimSpace(name)`,
 		`name = trimSpace(name)
 

@@ -17,9 +17,8 @@ import (
 // call.
 var outline = &mutate.Mutator{
 	Name: "outline-slow-path",
-	Doc: "Move what follows the guards at the head of a function into a function of its own, so that the head " +
-		"becomes small enough to be inlined where it is called. Exact: the moved part uses nothing but the " +
-		"parameters.",
+	Doc: "Move the code after the guards at the head of a function into a function of its own, so that the compiler " +
+		"can inline the head. Exact: the moved part uses nothing but the parameters.",
 	Example: mutate.Shows(`func Clean(s string) string {
 	if isClean(s) {
 		return s

@@ -17,9 +17,9 @@ import (
 // copies a part of a list into another. The library does both many bytes at a time.
 var partKernel = &mutate.Mutator{
 	Name: "part-kernel",
-	Doc: "Let clear or copy do what a loop does to a part of a list. The compiler sees that only of a loop that " +
-		"clears a whole list. Legal because the part lies in the list, which the code asks unless it is sure, and " +
-		"because a copied part overlaps the other one only where the order makes no difference.",
+	Doc: "Use clear or copy for a loop over a part of a list. The compiler does so only for a loop that clears a " +
+		"whole list. Legal because the part lies in the list, which the code asks unless it is sure, and because a " +
+		"copied part overlaps the other one only where the order makes no difference.",
 	Example: mutate.Shows(`for i := n; i < end; i++ {
 	s[i] = 0
 }`,

@@ -16,9 +16,9 @@ import (
 // word, byte by byte. It calls a helper that reads up to eight bytes with one to three loads.
 var partialWord = &mutate.Mutator{
 	Name: "partial-word",
-	Doc: "Assemble the last bytes of a text into a word with one or two loads that overlap, chosen by how many " +
-		"there are, instead of byte after byte. Exact: bits that the loads read twice are the same, and what is " +
-		"shifted out of 64 bits is lost in the loop too.",
+	Doc: "Assemble the last bytes of a text into a word with one or two loads that overlap, chosen by how many there " +
+		"are, instead of byte after byte. Exact: bits that the loads read twice are the same, and the loop too loses " +
+		"bits that are shifted out of 64.",
 	Example: mutate.Shows(`for i := len(tail) - 1; i >= 0; i-- {
 	k ^= uint64(tail[i]) << (8 * i)
 }`,

@@ -18,10 +18,10 @@ import (
 var plainRun = &mutate.Mutator{
 	Name: "plain-run",
 	Doc: "Pass a run of ordinary bytes at once, in a loop that copies, counts or skips most bytes and treats a few " +
-		"in another way: escapers, scanners, decoders. A run is copied by one append instead of one for each " +
-		"byte. A search for its end is a comparison or a load for each byte, eight bytes at a time, or the " +
-		"library's IndexByte. Exact: what is ordinary is found by following the loop's body for all 256 bytes. " +
-		"Only the capacity of what is appended to may differ.",
+		"in another way: escapers, scanners, decoders. A run is copied by one append instead of one for each byte. A " +
+		"search for its end is a comparison or a load for each byte, eight bytes at a time, or the library's " +
+		"IndexByte. Exact: following the loop's body for all 256 bytes shows which are ordinary. Only the capacity " +
+		"of the list may differ.",
 	Example: mutate.Shows(`for i := 0; i < len(s); i++ {
 	c := s[i]
 	switch c {

@@ -18,10 +18,10 @@ import (
 // holds positions in the list in place of keys.
 var positionSet = &mutate.Mutator{
 	Name: "position-set",
-	Doc: "Keep the set of what was seen in a list as a table of positions in it, on the stack, and compare the " +
-		"elements themselves: no key is made, hashed through a function pointer or stored. A map takes over when " +
-		"the table is full. Exact: the set is local and used only in the loop, and its keys are numbers that the " +
-		"list's elements hold.",
+	Doc: "Keep the set of a list's elements seen so far as a table of positions in the list, on the stack, and " +
+		"compare the elements themselves: no key is made, hashed through a function pointer or stored. A map takes " +
+		"over when the table is full. Exact: the set is local and used only in the loop, and its keys are numbers " +
+		"that the list's elements hold.",
 	Example: mutate.Shows(`seen := map[int]struct{}{}
 for i, e := range events {
 	if _, ok := seen[e.id]; ok {

@@ -15,7 +15,7 @@ import (
 // that stays nil today still does.
 var prealloc = &mutate.Mutator{
 	Name: "prealloc",
-	Doc: "Allocate a slice once, at the size that the loop behind it can reach, or that all parts have together. " +
+	Doc: "Allocate a slice once, at the size that it can reach in the next loop, or that all parts have together. " +
 		"Growing step by step allocates and copies about twice the elements. A nil slice stays nil when nothing is " +
 		"appended; only the capacity differs.",
 	Example: mutate.Shows(`var out []string

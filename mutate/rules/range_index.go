@@ -14,8 +14,8 @@ import (
 // It ranges over the index and reads through a pointer to the element.
 var rangeIndex = &mutate.Mutator{
 	Name: "range-pointer",
-	Doc: "Look at large elements where they are instead of copying each into the loop variable. Legal because only " +
-		"fields of the element are read, and nothing in the body can change the slice or its elements.",
+	Doc: "Read large elements in place instead of copying each into the loop variable. Legal because only fields of " +
+		"the element are read, and nothing in the body can change the slice or its elements.",
 	Example: mutate.Shows(`for _, r := range records {
 	sum += r.Size
 }`,

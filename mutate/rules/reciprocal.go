@@ -19,9 +19,9 @@ import (
 // of (m*x mod 2^64)*d.
 var reciprocal = &mutate.Mutator{
 	Name: "reciprocal",
-	Doc: "Divide by the same number many times through its reciprocal, which is worked out once in front of the " +
-		"loop: a multiplication costs a fraction of a division. Exact for all numbers of at most 32 bits; division " +
-		"by 0 and 1 is left as it is.",
+	Doc: "Divide by the same number many times through its reciprocal, which is computed once before the loop: a " +
+		"multiplication costs a fraction of a division. Exact for all numbers of at most 32 bits; division by 0 and " +
+		"1 is left as it is.",
 	Example: mutate.Shows(`for _, h := range hashes {
 	out[h%n]++
 }`,

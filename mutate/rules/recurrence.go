@@ -19,9 +19,9 @@ import (
 // Fibonacci numbers, doubling.
 var recurrence = &mutate.Mutator{
 	Name: "recurrence",
-	Doc: "Compute a recurrence from below, keeping the last values, instead of calling oneself twice and more for " +
-		"each: linear instead of exponential time, and logarithmic for the Fibonacci recurrence. Exact for " +
-		"integers, which wrap around in any order of addition.",
+	Doc: "Compute a recurrence from below, keeping the last values, instead of two or more recursive calls for each: " +
+		"linear instead of exponential time, and logarithmic for the Fibonacci recurrence. Exact for integers, which " +
+		"wrap around in any order of addition.",
 	Example: mutate.Shows(`func Fibonacci(n int) uint64 {
 	if n < 2 {
 		return uint64(n)

@@ -17,10 +17,10 @@ import (
 // matches, a replacement or a split. It writes the pattern as a function over the bytes.
 var regexpFind = &mutate.Mutator{
 	Name: "regexp-find",
-	Doc: "Find a constant pattern with a function that is written for it, a test or two for each byte. The regexp " +
-		"package interprets the pattern, keeps a list of threads or a stack for every byte, and allocates on the " +
-		"way. Exact: the function prefers the same match and the same groups. Package regexp still looks at texts " +
-		"with characters that the function does not tell apart, and where going back would take long.",
+	Doc: "Find a constant pattern with a function made for it, a test or two for each byte. The regexp package " +
+		"interprets the pattern, keeps a list of threads or a stack for every byte, and allocates on the way. Exact: " +
+		"the function prefers the same match and the same groups. Package regexp still searches texts with " +
+		"characters that the function does not distinguish, and those where going back would take long.",
 	Example: mutate.Shows(`m := pairPattern.FindStringSubmatch(s)`,
 		`m := pairSubmatch(s)
 

@@ -17,9 +17,9 @@ import (
 // Package regexp still decides texts beyond ASCII.
 var regexpMatch = &mutate.Mutator{
 	Name: "regexp-match",
-	Doc: "Answer whether a text matches a constant pattern with a table of states, one look-up a byte, made from " +
-		"the pattern when the rewrite is made. The regexp package keeps a list of threads, or a stack, for every " +
-		"byte. Texts that are not ASCII are still asked of it.",
+	Doc: "Answer whether a text matches a constant pattern with a table of states, one look-up a byte, made from the " +
+		"pattern when the rewrite is made. The regexp package keeps a list of threads, or a stack, for every byte. " +
+		"That package still matches texts that are not ASCII.",
 	Example: mutate.Shows(`return datePattern.MatchString(s)`,
 		`return dateMatches(s)
 
@@ -144,7 +144,7 @@ func %[1]sMatches(%[3]s) bool {
 }
 
 // %[1]sStates leads from a state and a class of bytes to the next state; %[6]d is
-// a match, %[7]d is none, %[8]d is a byte that is not ASCII.
+// a match, %[7]d is no match, %[8]d is a byte that is not ASCII.
 var %[1]sStates = [%[11]d][%[12]d]uint8{
 %[13]s}
 

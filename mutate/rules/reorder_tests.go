@@ -17,8 +17,8 @@ import (
 // operands in another order: first what decides most often in the corpus, or what costs least.
 var reorderTests = &mutate.Mutator{
 	Name: "reorder-tests",
-	Doc: "Test first what decides most often in a chain of && or ||, as far as the corpus shows it, or what costs " +
-		"least. Legal because all operands are free of effects and cannot panic, whichever comes first.",
+	Doc: "Put the test first that decides a chain of && or || most often, by the corpus, or that costs least. Legal " +
+		"because all operands are free of effects and cannot panic, whichever comes first.",
 	Example: mutate.Shows(`if strings.Contains(s, "@") && len(s) < 64 {`,
 		`if len(s) < 64 && strings.Contains(s, "@") {`),
 	Class:   beagle.E0,

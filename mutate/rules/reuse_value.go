@@ -14,10 +14,10 @@ import (
 // evaluates again although its value cannot have changed. It keeps the first value.
 var reuseValue = &mutate.Mutator{
 	Name: "reuse-value",
-	Doc: "Evaluate once what code evaluates again with the same operands: a call without effects, a look-up in a " +
-		"map, a string made of bytes. The compiler does not know that calls have no effects, and looks up each " +
-		"time. Legal because the first evaluation takes place in any case, and nothing up to the last one changes " +
-		"what it reads; where it panics, it may do so earlier.",
+	Doc: "Evaluate an expression once that code repeats with the same operands: a call without effects, a look-up in " +
+		"a map, a string made of bytes. The compiler does not know that calls have no effects, and looks up each " +
+		"time. Legal because the first evaluation takes place in any case, and nothing changes its operands up to " +
+		"the last one; a panic may come earlier.",
 	Example: mutate.Shows(`if strings.HasPrefix(strings.ToLower(name), "x-") {
 	out = append(out, strings.ToLower(name))
 }`,
@@ -83,9 +83,10 @@ func worthReusing(p *mutate.Pass, e ast.Expr) bool {
 // isCheap reports whether a call is hardly more than a read: the function only returns something
 // that calls nothing.
 func isCheap(p *mutate.Pass, fn *types.Func) bool {
-	// Most functions of these packages are a few instructions.
+	// Most functions of these packages are a few instructions, and so are these methods.
 	if fn.Pkg() != nil && fn.Pkg() != p.Pkg {
-		return slices.Contains([]string{"math", "math/bits", "unicode/utf8"}, fn.Pkg().Path())
+		few := slices.Contains([]string{"math", "math/bits", "unicode/utf8"}, fn.Pkg().Path())
+		return few || fn.Signature().Recv() != nil && slices.Contains(fewInstructions, fn.Name())
 	}
 	// A function without a body is assembly or an intrinsic.
 	d := p.Decl(fn)
@@ -103,6 +104,9 @@ func isCheap(p *mutate.Pass, fn *types.Func) bool {
 	_, returns := d.Body.List[0].(*ast.ReturnStmt)
 	return returns
 }
+
+// fewInstructions names methods of the standard library that the compiler inlines.
+var fewInstructions = []string{"IsValid", "IsZero", "Nanosecond", "Sign", "Unix", "UnixMicro", "UnixMilli", "UnixNano"}
 
 // sameEvaluations returns e and the same expressions in a list that begins with the statement
 // around e, as far as they have its value.

@@ -19,9 +19,9 @@ import (
 // nothing, one iteration is as good as several.
 var runeByteLoop = &mutate.Mutator{
 	Name: "rune-to-byte-loop",
-	Doc: "Go through a string by bytes instead of decoding runes. Legal because the body only compares the " +
-		"character with ASCII constants, itself or in a function that it asks. For any other character it does " +
-		"nothing, leaves the loop, or sets variables that a second iteration would set alike.",
+	Doc: "Go through a string by bytes instead of decoding runes. Legal because the body, or a function that it " +
+		"calls, only compares the character with ASCII constants. For any other character it does nothing, leaves " +
+		"the loop, or sets variables that a second iteration would set alike.",
 	Example: mutate.Shows(`for _, r := range s {
 	if r == '"' || r == '\\' {
 		n++

@@ -14,9 +14,9 @@ import (
 // runes.
 var runeTable = &mutate.Mutator{
 	Name: "rune-table",
-	Doc: "Answer a question about a rune, a function's or an expression's, from a table where it is ASCII, which " +
-		"most are, and by the original code where it is not. Exact, because that code has no effects, depends on " +
-		"the rune and on what nothing changes, and fills the table itself.",
+	Doc: "Answer a question about a rune, a function's or an expression's, from a table for ASCII, and by the " +
+		"original code for others. Exact, because that code has no effects, depends only on the rune and on values " +
+		"that never change, and fills the table itself.",
 	Example: mutate.Shows(`if isTagRune(r) {`,
 		`if tagRune(r) {
 

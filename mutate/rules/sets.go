@@ -75,7 +75,6 @@ var rare = map[string]string{
 		"few bytes.",
 	"std-kernel": "The library's kernels are up to thirty times as fast as a loop, so that one place in 4,000 is " +
 		"worth the look.",
-	"part-kernel": "Sets, buffers and pools clear the rest of a list, and 64 bytes take a fifth of the time.",
 	"skip-run": "Scanners spend their time in runs of plain bytes; few functions scan, but " +
 		"profiles end in them.",
 	"range-pointer": "Copies of large elements are invisible in the source, and the edit is one that reviewers ask " +

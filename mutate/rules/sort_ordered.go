@@ -16,9 +16,9 @@ import (
 var sortOrdered = &mutate.Mutator{
 	Name: "sort-ordered",
 	Doc: "Sort numbers and strings with slices.Sort instead of through sort.Interface, which calls Less and Swap for " +
-		"each step. Legal because the methods of the list do what their names say and no more: elements that are " +
-		"equal cannot be told apart, so every way to sort them gives the same list. Of floats, 0 and -0 and the " +
-		"kinds of NaN can be: only sort.Sort of sort.Float64Slice counts, which takes the steps of slices.Sort.",
+		"each step. Legal because the list's methods only compare, swap and count: equal elements are identical, so " +
+		"every sort gives the same list. Among floats, 0 equals -0 and there are several NaNs: the rule takes only " +
+		"sort.Sort of sort.Float64Slice, which takes the steps of slices.Sort.",
 	Example: mutate.Shows(`sort.Sort(sort.Reverse(byID(ids)))`, `slices.Sort(ids)
 slices.Reverse(ids)`),
 	Class: beagle.E0,

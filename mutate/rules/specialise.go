@@ -14,9 +14,8 @@ import (
 // calls it. It writes a copy of the helper that calls the function by name.
 var specialise = &mutate.Mutator{
 	Name: "specialise-func-param",
-	Doc: "Give a helper that is handed a known function a copy of its own that calls the function by name: the " +
-		"compiler can then inline it, which it cannot through a parameter. Legal because the helper only calls its " +
-		"parameter.",
+	Doc: "Copy a helper for a known function argument, and let the copy call the function by name: the compiler can " +
+		"then inline it, as it cannot through a parameter. Legal because the helper only calls its parameter.",
 	Example: mutate.Shows(`func count(s string, ok func(byte) bool) int { ... ok(s[i]) ... }
 
 n := count(s, isDigit)`,

@@ -18,9 +18,9 @@ import (
 // front of the original.
 var specialiseValue = &mutate.Mutator{
 	Name: "specialise-value",
-	Doc: "Give the value that a parameter has in most calls a copy of the function in which it is a constant: the " +
-		"compiler drops what cannot happen, and divides and multiplies by a number that it knows. All other values " +
-		"take the original. The corpus says which value.",
+	Doc: "Copy the function for the value that a parameter has in most calls, as a constant: the compiler drops dead " +
+		"branches, and divides and multiplies by a known number. All other values take the original. The corpus " +
+		"shows the value.",
 	Example: mutate.Shows(`func scale(v []int, by int) int { ... x / by ... }`,
 		`func scale(v []int, by int) int {
 	if by == 8 {

@@ -21,7 +21,7 @@ var splitStack = example.Rule{
 	Name: "split-stack",
 	Doc: "Collect the pieces of a text in an array on the stack. strings.Split and strings.Fields look through the " +
 		"text once to count, allocate a slice, and look again. Legal because the pieces stay in the function, which " +
-		"does not ask for the slice's capacity; more pieces than the array holds move to the heap by themselves.",
+		"ignores the slice's capacity; more pieces than the array holds move to the heap by themselves.",
 	Class:  beagle.E0,
 	Gain:   1.5,
 	Source: splitStackSource,

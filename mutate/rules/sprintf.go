@@ -20,10 +20,9 @@ import (
 // reflection, but the format and the types already decide the result.
 var sprintfConcat = &mutate.Mutator{
 	Name: "sprintf",
-	Doc: "Write out what a constant format says: concatenation with strconv, appends to one buffer, or direct " +
-		"writes. fmt boxes its arguments and interprets the format every time. Legal for verbs and plain basic " +
-		"types that format alike, without flags; numbers may be filled up with zeros. An error without %w is " +
-		"what errors.New makes of the same text.",
+	Doc: "Replace a constant format by concatenation with strconv, appends to one buffer, or direct writes. fmt " +
+		"boxes its arguments and interprets the format every time. Legal for verbs and plain basic types that format " +
+		"alike, without flags; numbers may be filled up with zeros. An error without %w equals that of errors.New.",
 	Example: mutate.Shows(`return fmt.Sprintf("%s:%d", host, port)`, `return host + ":" + strconv.Itoa(port)`),
 	Class:   beagle.E0,
 	Gain:    2.2,

@@ -19,9 +19,9 @@ import (
 var stackBuilder = &mutate.Mutator{
 	Name: "stack-builder",
 	Doc: "Put a text together in an array on the stack instead of a strings.Builder or bytes.Buffer, which starts " +
-		"with nothing and allocates again each time it is full. What is left is one allocation of the size of the " +
-		"result. Exact: the builder stays in the function and is only written to and read; texts that are longer " +
-		"than the array move to the heap by themselves.",
+		"with nothing and allocates again each time it is full. One allocation of the size of the result remains. " +
+		"Exact: the builder stays in the function and is only written to and read; texts that are longer than the " +
+		"array move to the heap by themselves.",
 	Example: mutate.Shows(`var out strings.Builder
 for i := range len(s) {
 	out.WriteByte(lower(s[i]))

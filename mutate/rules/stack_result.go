@@ -17,7 +17,7 @@ var stackResult = &mutate.Mutator{
 	Name: "stack-result",
 	Doc: "Collect a result that grows by append in an array on the stack, and return a copy of the size that it has " +
 		"in the end. Growing from nothing allocates at 8, 16, 32 and 64 bytes in turn and copies each time; this " +
-		"allocates once. Legal because only the capacity differs: what is empty stays nil, or not nil, as it was.",
+		"allocates once. Legal because only the capacity differs: an empty result stays nil, or not nil, as it was.",
 	Example: mutate.Shows(`var buf []byte
 for i, n := range numbers {
 	buf = strconv.AppendInt(append(buf, '.'), n, 10)

@@ -21,9 +21,9 @@ var stdCallSource string
 // an order where equality will do, all pieces where their number will do. It asks for that.
 var stdCall = example.Rule{
 	Name: "std-call",
-	Doc: "Ask the library for what is needed and no more: whether two texts are equal instead of their order, how " +
-		"often a separator occurs instead of the pieces, whether there is one instead of how many. A text has no " +
-		"more runes than bytes, so a limit is often kept without counting. Exact.",
+	Doc: "Ask the library for less: whether two texts are equal instead of their order, how often a separator occurs " +
+		"instead of the pieces, whether it occurs instead of how often. A text has at most as many runes as bytes, " +
+		"so limits often need no count. Exact.",
 	Class:  beagle.E0,
 	Gain:   1.3,
 	Source: stdCallSource,

@@ -22,7 +22,7 @@ var stdKernelSource string
 var stdKernel = example.Rule{
 	Name: "std-kernel",
 	Doc: "Replace a hand-written search, count, comparison or copy by the standard library's, which works on 16 or " +
-		"32 bytes at a time. Exact: the loop is recognised as a whole, with what stands before and behind it.",
+		"32 bytes at a time. Exact: the rule recognises the whole loop, with the code before and after it.",
 	Class:  beagle.E0,
 	Gain:   4,
 	Source: stdKernelSource,

@@ -18,8 +18,8 @@ var structKey = &mutate.Mutator{
 	Name: "struct-key",
 	Doc: "Use the parts of a composite map key as a struct instead of writing them into a string for every look-up. " +
 		"It saves formatting, the string and hashing its text. Legal because the map never leaves the function and " +
-		"its keys are never read back, and the text names its parts without doubt: numbers with a separator behind " +
-		"each, and a string only at the end.",
+		"its keys are never read back, and the text names its parts without doubt: a separator follows " +
+		"each number, and a string comes only at the end.",
 	Example: mutate.Shows(`seen := map[string]int{}
 for _, e := range events {
 	seen[strconv.Itoa(e.Host)+":"+e.Name]++

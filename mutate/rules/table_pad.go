@@ -19,7 +19,7 @@ import (
 var tablePad = &mutate.Mutator{
 	Name: "table-pad",
 	Doc: "Pad a fixed table to a power of two and mask the index, which then needs no bounds check. Exact, because " +
-		"evaluating the index on all 256 bytes shows that it always lies in the part that was there before.",
+		"evaluating the index on all 256 bytes shows that it always lies in the original part.",
 	Example: mutate.Shows(`var cost = [5]int{1, 2, 4, 4, 9}
 
 sum += cost[class[c]]`,

@@ -14,8 +14,8 @@ import (
 // that assigns the parameters anew.
 var tailLoop = &mutate.Mutator{
 	Name: "tail-loop",
-	Doc: "Loop instead of calling oneself as the last thing. Go keeps a stack frame for every tail call. Legal " +
-		"because nothing is left to do behind the call; recursion that overflows the stack would loop for ever.",
+	Doc: "Loop instead of ending with a recursive call. Go keeps a stack frame for every tail call. Legal because " +
+		"nothing is left to do after the call; recursion that overflows the stack would loop for ever.",
 	Example: mutate.Shows(`func gcd(a, b int) int {
 	if b == 0 {
 		return a

@@ -17,8 +17,8 @@ import (
 var textBytes = &mutate.Mutator{
 	Name: "text-bytes",
 	Doc: "Hold a formatted number as bytes on the stack while code trims it and adds to it, and make a string of it " +
-		"in the end. The string that the library would return is an allocation that only the next text reads. " +
-		"Exact: the library appends what it would return, and nobody else sees the bytes.",
+		"in the end. The string that the library would return is an allocation that only the next text reads. Exact: " +
+		"the library appends the text that it would return, and nothing else sees the bytes.",
 	Example: mutate.Shows(`text := strconv.FormatFloat(v, 'f', 1, 64)
 text = strings.TrimSuffix(text, ".0")
 return text + unit`,

@@ -21,9 +21,8 @@ import (
 // elements or with a small hash table on the stack. Longer lists take the original steps.
 var unorderedFold = &mutate.Mutator{
 	Name: "unordered-fold",
-	Doc: "Do not sort a list only to drop duplicates before folding it with an operation that does not mind the " +
-		"order: look for each value among those before it, or in a small hash table on the stack. Longer lists are " +
-		"sorted as before.",
+	Doc: "Do not sort a list only to drop duplicates before a fold that ignores the order: look for each value among " +
+		"those before it, or in a small hash table on the stack. Longer lists are sorted as before.",
 	Example: mutate.Shows(`sort.Strings(tags)
 tags = slices.Compact(tags)
 for _, t := range tags {

@@ -21,8 +21,8 @@ var unrollIndex = &mutate.Mutator{
 	Name: "unroll-index",
 	Doc: "Handle several elements per iteration where a loop stores elements, takes them from several slices, or " +
 		"goes through a part of one. The compiler does not unroll loops, and checks each access. Parts are cut to " +
-		"one length in front, so that one test covers a block. Exact: the loop itself handles the rest, and all " +
-		"where an index would lie outside.",
+		"one length in front, so that one test covers a block. Exact: the loop itself handles the rest, and " +
+		"everything if an index would lie outside.",
 	Example: mutate.Shows(`for i := from; i < to; i++ {
 	dst[i] ^= key[i]
 }`,

@@ -16,9 +16,9 @@ import (
 // index with a bound: where all indexes are below it, the loop has one branch only.
 var unswitch = &mutate.Mutator{
 	Name: "unswitch",
-	Doc: "Ask a question that has the same answer in every iteration once, in front of two loops. The compiler does " +
-		"not unswitch loops. Legal because the condition has no effects, cannot panic, and nothing in the loop " +
-		"changes it. Whether the index is below a bound has one answer where the loop's own bound is no greater.",
+	Doc: "Test a condition that is the same in every iteration once, before two loops. The compiler does not " +
+		"unswitch loops. Legal because the condition has no effects, cannot panic, and nothing in the loop changes " +
+		"it. An index is always below a bound that the loop's own bound does not exceed.",
 	Example: mutate.Shows(`for _, c := range b {
 	if upper {
 		c -= 32

@@ -18,10 +18,10 @@ import (
 // such bytes at a time.
 var wordPrefix = &mutate.Mutator{
 	Name: "word-prefix",
-	Doc: "Step over the ordinary bytes at the start of a text eight at a time, with arithmetic on a word (SWAR), in " +
-		"front of the loop that does so one by one; a last word that overlaps the one before it takes the end. A " +
-		"byte that may stand alone between two ordinary ones is told too. Exact: what is ordinary is found by " +
-		"evaluating the loop's tests on all 256 bytes.",
+	Doc: "Step over the ordinary bytes at the start of a text eight at a time, with arithmetic on a word (SWAR), " +
+		"before the loop that does so one by one. A last word, which overlaps the one before it, takes the end. The " +
+		"test also accepts a byte that may stand alone between two ordinary ones. Exact: the loop's tests on all " +
+		"256 bytes decide which are ordinary.",
 	Example: mutate.Shows(`for i := 0; i < len(s); i++ {
 	if plain[s[i]] {
 		continue

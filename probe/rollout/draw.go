@@ -137,7 +137,6 @@ const (
 
 // draws lets requests draw their arms until the rollout is over.
 func (r *run) draws() {
-	in := newReader()
 	var d *draw
 	for {
 		r.process.mu.Lock()
@@ -148,7 +147,7 @@ func (r *run) draws() {
 				return
 			}
 		}
-		if !r.block(o, d, in) {
+		if !r.block(o, d) {
 			return
 		}
 	}
@@ -167,13 +166,9 @@ func (r *run) deal(d *draw) bool {
 
 // block lets the arms serve requests side by side for a while, and publishes the result. It gives
 // up a block whose shares changed.
-func (r *run) block(o wire.RolloutOrders, d *draw, in *reader) bool {
+func (r *run) block(o wire.RolloutOrders, d *draw) bool {
 	// Read the counters at the start.
-	start := time.Now()
-	before := map[Arm]reading{}
-	for _, arm := range d.kind {
-		before[arm] = in.read(r.function, arm, &d.tallies)
-	}
+	start, before := time.Now(), d.read(r.function)
 	// Wait until the block has enough calls of each version.
 	least := time.Duration(o.Slice * float64(o.Turns*len(d.kind)) * float64(time.Millisecond))
 	for {
@@ -186,24 +181,53 @@ func (r *run) block(o wire.RolloutOrders, d *draw, in *reader) bool {
 		if changed {
 			return true
 		}
-		if since := time.Since(start); since >= longestBlock || d.enough(before) {
+		if since := time.Since(start); since >= longestBlock || d.enough(&before) {
 			break
 		}
 	}
 	// Publish the differences.
-	b := &wire.RolloutBlock{ID: r.stream}
+	b, end, after := &wire.RolloutBlock{ID: r.stream}, time.Now(), d.read(r.function)
 	for _, arm := range d.kind {
-		s := wire.RolloutSlice{Arm: armNames[arm], Pod: r.pod, Build: r.function.build, Start: start, End: time.Now()}
-		after := in.read(r.function, arm, &d.tallies)
-		byRequest(&s, before[arm], after)
+		s := wire.RolloutSlice{Arm: armNames[arm], Pod: r.pod, Build: r.function.build, Start: start, End: end}
+		byRequest(&s, before[arm], after[arm])
 		b.Planned, b.Slices = append(b.Planned, armNames[arm]), append(b.Slices, s)
 	}
 	r.publish(b)
 	return r.function.faults.Load() == nil
 }
 
+// read reads the requests of all arms at one moment, and then what belongs to no ratio of arms.
+func (d *draw) read(s *Switch) (now [arms]reading) {
+	atOnce(func() {
+		for arm := range now {
+			of := &d.of[arm]
+			now[arm].all, now[arm].failed = of.all.Load(), of.failed.Load()
+			now[arm].slow, now[arm].nanos = of.slow.Load(), of.nanos.Load()
+		}
+	})
+	for arm := range now {
+		now[arm].arm, now[arm].times = s.compared(Arm(arm)), s.timesOf(Arm(arm))
+	}
+	return now
+}
+
+// A moment is longer than a look at the counters takes that was not interrupted.
+const moment = 10 * time.Microsecond
+
+// atOnce looks once more after a look that was interrupted, up to ten times. Requests go on
+// meanwhile, so the arm that is read last would seem to have too many of them: a mismatch of
+// samples.
+func atOnce(look func()) {
+	for range 10 {
+		began := time.Now()
+		if look(); time.Since(began) < moment {
+			return
+		}
+	}
+}
+
 // enough reports whether each arm has had its least number of requests.
-func (d *draw) enough(before map[Arm]reading) bool {
+func (d *draw) enough(before *[arms]reading) bool {
 	for _, arm := range d.kind {
 		if d.of[arm].all.Load()-before[arm].all < leastRequests {
 			return false

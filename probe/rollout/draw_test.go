@@ -27,27 +27,37 @@ func (v *service) callIn(ctx context.Context, n int) (out int, err error) {
 	return out, err
 }
 
-// requesting has two goroutines answer requests of three calls each.
-func requesting(t *testing.T, candidate func(int) (int, error)) *service {
+// answer answers a request by three calls.
+func (v *service) answer(ctx context.Context) {
+	ctx, r := BeginContext(ctx)
+	failed := true
+	defer func() {
+		if recover() != nil {
+			v.panics.Add(1)
+		}
+		r.End(failed)
+	}()
+	for n := range 3 {
+		v.callIn(ctx, n+int(v.calls.Add(1)))
+	}
+	failed = false
+}
+
+// answering returns a service that answered one request. More come from the test alone.
+func answering(t *testing.T, candidate func(int) (int, error)) *service {
 	t.Helper()
 	v := &service{p: &process{tripped: map[*Switch]string{}, ended: map[*Switch]string{}}, candidate: candidate,
 		stop: make(chan struct{})}
 	v.p.register(&v.s, "m/p.F", "b1", ReturnsErrors, HasContext)
-	answer := func() {
-		ctx, r := BeginContext(t.Context())
-		failed := true
-		defer func() {
-			if recover() != nil {
-				v.panics.Add(1)
-			}
-			r.End(failed)
-		}()
-		for n := range 3 {
-			v.callIn(ctx, n+int(v.calls.Add(1)))
-		}
-		failed = false
-	}
-	answer()
+	v.answer(t.Context())
+	t.Cleanup(v.end)
+	return v
+}
+
+// requesting has two goroutines answer requests.
+func requesting(t *testing.T, candidate func(int) (int, error)) *service {
+	t.Helper()
+	v := answering(t, candidate)
 	for range 2 {
 		v.background(func() {
 			for n := 0; ; n++ {
@@ -55,7 +65,7 @@ func requesting(t *testing.T, candidate func(int) (int, error)) *service {
 				case <-v.stop:
 					return
 				default:
-					answer()
+					v.answer(t.Context())
 				}
 				if n%256 == 0 {
 					time.Sleep(time.Millisecond)
@@ -63,13 +73,6 @@ func requesting(t *testing.T, candidate func(int) (int, error)) *service {
 			}
 		})
 	}
-	t.Cleanup(func() {
-		v.p.stop(new(wire.Request))
-		close(v.stop)
-		v.wg.Wait()
-		requests.told.Store(false)
-		requests.carried.Store(false)
-	})
 	return v
 }
 
@@ -212,11 +215,11 @@ func TestPlantedByRequests(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			v := requesting(t, row.candidate)
+			o := byRequests
 			if row.name == "hangs" {
 				t.Cleanup(func() { close(hang) })
+				o.Stuck = 0.5
 			}
-			o := byRequests
-			o.Stuck = 0.5
 			r := v.await(t, v.start(t, o), true, ended)
 			if got := r.Switches[0].Tripped; !strings.Contains(got, row.why) || v.s.On() {
 				t.Errorf("tripped by %q, want %q", got, row.why)
@@ -225,29 +228,67 @@ func TestPlantedByRequests(t *testing.T) {
 	}
 }
 
-// TestSlowOriginal checks that no call counts as hung where calls of both versions take long.
+// TestSlowOriginal checks that no call counts as hung where calls of both versions take long. The
+// test is the watch, and moves its clock.
 func TestSlowOriginal(t *testing.T) {
-	v := requesting(t, double)
-	o := byRequests
-	o.Stuck = 0.05
-	lease := v.start(t, o)
-	v.waitForDraw(t)
-	for range 40 {
-		now := requests.draw.Load()
-		c := v.s.enter(v.s.word.Load(), Request{arm: Candidate, drew: now})
-		d := v.s.enter(v.s.word.Load(), Request{arm: Original, drew: now})
-		time.Sleep(10 * time.Millisecond)
-		v.background(func() {
-			time.Sleep(150 * time.Millisecond)
-			for _, c := range []Call{c, d} {
-				c.Done(false)
-				c.Leave()
-			}
-		})
+	v := answering(t, double)
+	o, err := complete(byRequests)
+	if err != nil {
+		t.Fatal(err)
 	}
-	r, err := v.p.beat(&wire.Request{Lease: lease})
-	if err != nil || !r.Switches[0].Running {
-		t.Errorf("%v %+v", err, r)
+	o.Stuck = 0.05
+	v.p.mu.Lock()
+	r, err := v.p.begin(&v.s, o)
+	v.p.mu.Unlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := newDraw(o, r)
+	if !r.deal(d) {
+		t.Fatal("the rollout does not begin")
+	}
+	leave := func(calls ...Call) {
+		for _, c := range calls {
+			c.Done(false)
+			c.Leave()
+		}
+	}
+	var under [][2]Call
+	now := r.span.began
+	for range 100 {
+		now = now.Add(10 * time.Millisecond)
+		if why := r.hung(now, o); why != "" {
+			t.Fatal(why)
+		}
+		w := v.s.word.Load()
+		under = append(under, [2]Call{v.s.enter(w, Request{arm: Candidate, drew: d}),
+			v.s.enter(w, Request{arm: Original, drew: d})})
+		if len(under) > 15 {
+			leave(under[0][:]...)
+			under = under[1:]
+		}
+	}
+	for _, pair := range under {
+		leave(pair[1])
+	}
+	if why := r.hung(now.Add(time.Second), o); why == "" {
+		t.Error("calls of the candidate alone take long, and none counts as hung")
+	}
+	for _, pair := range under {
+		leave(pair[0])
+	}
+}
+
+// TestAtOnce checks that a look at counters that was interrupted is taken again.
+func TestAtOnce(t *testing.T) {
+	looks := 0
+	atOnce(func() {
+		if looks++; looks < 3 {
+			time.Sleep(2 * moment)
+		}
+	})
+	if looks < 3 || looks > 10 {
+		t.Errorf("%d looks, of which two were interrupted", looks)
 	}
 }
 
@@ -323,7 +364,7 @@ func TestRequestsOfAnotherDraw(t *testing.T) {
 // TestMissesOfAnotherRollout checks that a controller learns why requests of its own rollout got no
 // arm, and nothing of a later rollout.
 func TestMissesOfAnotherRollout(t *testing.T) {
-	v := requesting(t, double)
+	v := answering(t, double)
 	defer Choose(nil)
 	Choose(func(context.Context) (Arm, error) { return Original, errors.New("down at first") })
 	was := v.start(t, byRequests)

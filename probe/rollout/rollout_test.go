@@ -3,6 +3,8 @@ package rollout
 import (
 	"errors"
 	"fmt"
+	"math"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -103,12 +105,18 @@ func serve(t *testing.T, candidate func(int) (int, error)) *service {
 			}
 		})
 	}
-	t.Cleanup(func() {
-		v.p.stop(new(wire.Request)) // what a run sets when it ends would reach the next test
-		close(v.stop)
-		v.wg.Wait()
-	})
+	t.Cleanup(v.end)
 	return v
+}
+
+// end stops the rollout and all callers, and takes back what both set for the whole process: it
+// would reach the next test.
+func (v *service) end() {
+	v.p.stop(new(wire.Request))
+	close(v.stop)
+	v.wg.Wait()
+	requests.told.Store(false)
+	requests.carried.Store(false)
 }
 
 var threeArms = wire.RolloutOrders{Function: "p.F", Build: "b1", Share: 0.3, Slice: 5, Turns: 2,
@@ -144,29 +152,40 @@ func (v *service) await(t *testing.T, lease string, beating bool,
 		}
 	}
 	r, _ := v.p.status(nil)
-	t.Fatalf("it did not happen within a minute: %+v", r.Switches[0])
+	t.Fatalf("it did not happen within %v: %+v", most, r.Switches[0])
 	return nil
 }
 
 func ended(r *wire.RolloutReply) bool { return !r.Switches[0].Running }
 
-// TestTurns checks that arms take turns, that their calls are counted by arm, and that the
-// candidate gets its share.
+// TestTurns checks that arms take turns, and that their calls are counted by arm. On a busy machine
+// the callers may get no processor during a slice of a few milliseconds.
 func TestTurns(t *testing.T) {
 	v := serve(t, double)
 	lease := v.start(t, threeArms)
 	var blocks []wire.RolloutBlock
+	called, worked := map[string]bool{}, map[string]bool{}
 	v.await(t, lease, true, func(r *wire.RolloutReply) bool {
-		blocks = append(blocks, r.Blocks...)
-		return len(blocks) >= 10
+		for _, b := range r.Blocks {
+			blocks = append(blocks, b)
+			for _, s := range b.Slices {
+				called[s.Arm] = called[s.Arm] || s.Counts.Requests > 0
+				worked[s.Arm] = worked[s.Arm] || s.Counts.CPUNanos > 0
+			}
+		}
+		every := true
+		for _, arm := range threeArms.Arms[0] {
+			every = every && called[arm] && worked[arm]
+		}
+		return len(blocks) >= 10 && every
 	})
 	for i, b := range blocks {
 		if b.Seq != int64(i+1) || len(b.Slices) != 3 || len(b.Planned) != 3 {
 			t.Fatalf("block %d: %+v", i, b)
 		}
 		for _, s := range b.Slices {
-			if s.Counts.Requests == 0 || s.Counts.CPUNanos <= 0 || s.Counts.Slices != 2 || s.Build != "b1" ||
-				!s.End.After(s.Start) || s.Panics+s.Mismatches != 0 || s.Counts.Errors != 0 {
+			if s.Counts.Slices != 2 || s.Build != "b1" || !s.End.After(s.Start) || s.Panics+s.Mismatches != 0 ||
+				s.Counts.Errors != 0 {
 				t.Fatalf("block %d: %+v", i, s)
 			}
 		}
@@ -224,11 +243,11 @@ func TestPlanted(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			v := serve(t, row.candidate)
+			o := threeArms
 			if row.name == "hangs" {
 				t.Cleanup(free) // before the service is waited for
+				o.Stuck = 1
 			}
-			o := threeArms
-			o.Stuck = 1
 			lease := v.start(t, o)
 			r := v.await(t, lease, true, ended)
 			says := func(text string) bool {
@@ -255,6 +274,7 @@ func TestPlanted(t *testing.T) {
 		mu.Lock()
 		leak = nil
 		mu.Unlock()
+		runtime.GC() // the heap of the next rollout's start would be larger
 	}
 }
 
@@ -314,20 +334,32 @@ func TestEnds(t *testing.T) {
 		{"no heartbeat", func(o *wire.RolloutOrders) { o.Lease = 0.3 }},
 		{"time to live", func(o *wire.RolloutOrders) { o.TTL = 0.3 }},
 	} {
-		v := serve(t, double)
-		o := threeArms
-		row.set(&o)
-		lease := v.start(t, o)
-		if _, err := v.p.start(&wire.Request{Rollout: &o}); err == nil || !strings.Contains(err.Error(),
-			"another controller") {
-			t.Errorf("a second controller: %v", err)
-		}
-		r := v.await(t, lease, false, ended)
-		if !strings.Contains(r.Switches[0].Ended, row.why) || r.Switches[0].Tripped != "" || v.s.On() {
-			t.Errorf("%+v", r.Switches[0])
-		}
-		v.start(t, o)
+		t.Run(row.why, func(t *testing.T) {
+			v := serve(t, double)
+			o := threeArms
+			row.set(&o)
+			lease := v.start(t, o)
+			r := v.await(t, lease, false, ended)
+			if !strings.Contains(r.Switches[0].Ended, row.why) || r.Switches[0].Tripped != "" || v.s.On() {
+				t.Errorf("%+v", r.Switches[0])
+			}
+			v.start(t, o)
+		})
 	}
+}
+
+// TestOneController checks that a second controller waits until the first one stops.
+func TestOneController(t *testing.T) {
+	v := serve(t, double)
+	lease := v.start(t, threeArms)
+	if _, err := v.p.start(&wire.Request{Rollout: &threeArms}); err == nil || !strings.Contains(err.Error(),
+		"another controller") {
+		t.Errorf("a second controller: %v", err)
+	}
+	if _, err := v.p.stop(&wire.Request{Lease: lease}); err != nil {
+		t.Fatal(err)
+	}
+	v.start(t, threeArms)
 }
 
 // TestRefused checks that orders for other versions, or invalid ones, start nothing.
@@ -362,7 +394,6 @@ func TestRefused(t *testing.T) {
 // calls.
 func TestRequests(t *testing.T) {
 	v := serve(t, double)
-	defer requests.told.Store(false)
 	v.background(func() {
 		for {
 			select {
@@ -390,9 +421,11 @@ func TestRequests(t *testing.T) {
 				c.Slow += s.Counts.Slow
 			}
 		}
-		return c.Requests > 0
+		return c.Requests >= 100
 	})
-	if !r.Switches[0].Requests || c.Errors != c.Requests || c.Slow != c.Requests {
+	// A request that ends while a slice does may be counted there and fail after it.
+	const halves = 5
+	if !r.Switches[0].Requests || math.Abs(c.Errors-c.Requests) > halves || math.Abs(c.Slow-c.Requests) > halves {
 		t.Errorf("%+v", c)
 	}
 }

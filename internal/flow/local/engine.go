@@ -207,7 +207,7 @@ func (e *engine) drawRules() (loop.DraftProgress, error) {
 		e.asked = e.r.course.Search.AskTrims()
 		if n := len(e.asked); n > 0 {
 			e.r.d.Watch.Stage("trim",
-				fmt.Sprintf("%d versions that leave steps of the best out, or join what gains", n))
+				fmt.Sprintf("%d versions that leave out steps of the best, or join steps that gain", n))
 		}
 	case lack.Drawn:
 		e.asked = e.r.course.Search.Ask(lack.Rules)

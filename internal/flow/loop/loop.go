@@ -238,7 +238,7 @@ func (l *loop) catchUp() (begun bool, err error) {
 		case begun:
 			begun, err = false, l.tell(*x.Telling, true)
 		default:
-			err = fmt.Errorf("the journal of actions tells of a generation that never began")
+			err = fmt.Errorf("the journal of actions names a generation that never began")
 		}
 	}
 	return begun, err

@@ -152,7 +152,7 @@ func (e *rolloutEngine) Release() {
 	ctx := workflow.WithActivityOptions(apart, o)
 	if err := workflow.ExecuteActivity(ctx, landActivity, Beat{e.flying.Rollout, e.flying.Leg.Round}).
 		Get(apart, nil); err != nil {
-		workflow.GetLogger(apart).Warn("the processes were not told", "rollout", e.flying.Rollout, "error", err)
+		workflow.GetLogger(apart).Warn("cannot land the processes", "rollout", e.flying.Rollout, "error", err)
 	}
 }
 

@@ -182,7 +182,7 @@ func (b *localActivities) draft(p *position, d Draw) (*flow.Draft, error) {
 	}
 	if len(made) != len(asked) {
 		return nil,
-			fmt.Errorf("run %s: %d proposals, of %d it is known what became of them", d.Run, len(asked), len(made))
+			fmt.Errorf("run %s: %d proposals, but %d outcomes", d.Run, len(asked), len(made))
 	}
 	draft.Take(p.c, asked, made)
 	return draft, nil

@@ -6,10 +6,10 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/beagle-go/beagle/internal/forecast"
 	"github.com/beagle-go/beagle/internal/forecast/safetensors"
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // Home is the address at which Datadog publishes the model of 4 million parameters, under Apache
@@ -175,7 +175,7 @@ func (r row) quantiles(answers []float32, m measure, horizon int) (out Quantiles
 			for q := range levels {
 				values[q] = levels[q][i]
 			}
-			slices.Sort(values[:])
+			inorder.Sort(values[:])
 			for q, v := range values {
 				if len(out[q]) < horizon {
 					out[q] = append(out[q], float64(v))

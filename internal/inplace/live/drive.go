@@ -26,7 +26,7 @@ func Iterated(yields func(yield func(values ...any) bool)) (seen []any) {
 		end := caught(func() []any {
 			yields(func(values ...any) bool {
 				if stopped {
-					seen = append(seen, "goes on after it was told to stop")
+					seen = append(seen, "goes on after the loop stopped it")
 					return false
 				}
 				seen = append(seen, copyOf(values))

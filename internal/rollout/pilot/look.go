@@ -105,7 +105,7 @@ func Plan(p rollout.Plan, s *wire.RolloutSwitch) (rollout.Plan, []string) {
 		p.Guardrails = append(p.Guardrails, rollout.Guardrail{Metric: rollout.ErrorRate, Margin: 0.001})
 	} else {
 		notes = append(notes,
-			"errors are not seen: the function returns none, and the program does not tell of requests")
+			"errors are not seen: the function returns none, and the program does not report requests")
 	}
 	switch {
 	case s.Requests && p.SlowMillis > 0:

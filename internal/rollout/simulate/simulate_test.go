@@ -20,8 +20,8 @@ func try(t *testing.T, s Scenario, n int) []Outcome {
 	return all
 }
 
-// TestNothingShips: candidates that are the original hardly ever ship. Of 40 rollouts under each
-// noise at most 4 % may; in ours about 1 % do.
+// TestNothingShips: candidates that are the original hardly ever ship. At most 4 % of 40 rollouts
+// under each noise may; in ours about 1 % do.
 func TestNothingShips(t *testing.T) {
 	shipped, rollouts := 0, 0
 	for _, s := range sampletest.Of(t, NullScenarios(), noisesDrawn) {

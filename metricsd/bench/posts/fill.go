@@ -77,7 +77,7 @@ func fill(o *options, args []string) error {
 		return errors.New("the intake took no request")
 	}
 	t := s.table()
-	t.Notes = []string{fmt.Sprintf("%d requests of 1,000 series were taken, %d were told to retry.", posted.Load(),
+	t.Notes = []string{fmt.Sprintf("%d requests of 1,000 series were accepted, %d must be sent again.", posted.Load(),
 		refused.Load())}
 	return errors.Join(o.print(t), os.WriteFile(*plot, s.draw(), 0o644))
 }

@@ -117,7 +117,7 @@ func (s *Source) version(ctx context.Context) (string, error) {
 	body.Close()
 	v := header.Get("Api-Version")
 	if !versionForm.MatchString(v) {
-		return "", fmt.Errorf("the engine says that its API is version %.20q; this is no Docker Engine", v)
+		return "", fmt.Errorf("the engine reports API version %.20q; this is not a Docker Engine", v)
 	}
 	return "/v" + v, nil
 }

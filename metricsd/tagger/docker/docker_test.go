@@ -192,8 +192,10 @@ func TestTheEngineIsAway(t *testing.T) {
 	e = startEngine(t, socket)
 	e.set(func() { e.list = "[]" })
 	w.eventually(web, "container_id:"+web+" own:x")
-	if up, failures := w.source.Up(); !up || failures <= before {
-		t.Errorf("up %v, %d failures, %d before", up, failures, before)
+	// The tags are there before the source says that it is up.
+	taggertest.Wait(t, "up", func() bool { up, _ := w.source.Up(); return up })
+	if _, failures := w.source.Up(); failures <= before {
+		t.Errorf("%d failures, %d before", failures, before)
 	}
 }
 

@@ -7,65 +7,70 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
 // TestFollower fails, succeeds, ends and fails again: the log has each change once.
 func TestFollower(t *testing.T) {
-	var log strings.Builder
-	f := Follower{Name: "x", Log: slog.New(slog.NewTextHandler(&log, nil)), FirstPause: time.Millisecond,
-		LastPause: 2 * time.Millisecond}
-	ctx, cancel := context.WithCancel(t.Context())
-	calls := 0
-	f.Run(ctx, func(_ context.Context, up func()) error {
-		switch calls++; {
-		case calls == 5:
-			up()
-			if up, _ := f.Up(); !up {
-				t.Error("it is not up")
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		f := Follower{Name: "x", Log: slog.New(slog.NewTextHandler(&log, nil)), FirstPause: time.Millisecond,
+			LastPause: 2 * time.Millisecond}
+		ctx, cancel := context.WithCancel(t.Context())
+		calls := 0
+		f.Run(ctx, func(_ context.Context, up func()) error {
+			switch calls++; {
+			case calls == 5:
+				up()
+				if up, _ := f.Up(); !up {
+					t.Error("it is not up")
+				}
+				time.Sleep(20 * time.Millisecond) // longer than any pause
+				return nil
+			case calls == 6:
+				up()
+				return errors.New("broken off")
+			case calls == 9:
+				cancel()
 			}
-			time.Sleep(20 * time.Millisecond) // longer than any pause
-			return nil
-		case calls == 6:
-			up()
-			return errors.New("broken off")
-		case calls == 9:
-			cancel()
+			return errors.New("away")
+		})
+		if up, failures := f.Up(); up || failures != 7 || calls != 9 {
+			t.Errorf("up %v, %d failures, %d calls", up, failures, calls)
 		}
-		return errors.New("away")
+		for text, want := range map[string]int{"trying again": 2, "answers": 1, "broken off": 1} {
+			if n := strings.Count(log.String(), text); n != want {
+				t.Errorf("the log has %d times %q, want %d:\n%s", n, text, want, log.String())
+			}
+		}
 	})
-	if up, failures := f.Up(); up || failures != 7 || calls != 9 {
-		t.Errorf("up %v, %d failures, %d calls", up, failures, calls)
-	}
-	for text, want := range map[string]int{"trying again": 2, "answers": 1, "broken off": 1} {
-		if n := strings.Count(log.String(), text); n != want {
-			t.Errorf("the log has %d times %q, want %d:\n%s", n, text, want, log.String())
-		}
-	}
 }
 
 // TestFollowerOfAListAlone follows a source that gives its list each time and then fails: its
 // pauses grow, and the log has one line of each kind however often it fails.
 func TestFollowerOfAListAlone(t *testing.T) {
-	var log strings.Builder
-	f := Follower{Name: "x", Log: slog.New(slog.NewTextHandler(&log, nil)), FirstPause: time.Millisecond,
-		LastPause: time.Hour}
-	ctx, cancel := context.WithCancel(t.Context())
-	calls, began, waited := 0, time.Now(), time.Duration(0)
-	f.Run(ctx, func(_ context.Context, up func()) error {
-		up()
-		if calls++; calls == 8 {
-			waited = time.Since(began)
-			cancel()
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		f := Follower{Name: "x", Log: slog.New(slog.NewTextHandler(&log, nil)), FirstPause: time.Millisecond,
+			LastPause: time.Hour}
+		ctx, cancel := context.WithCancel(t.Context())
+		calls, began, waited := 0, time.Now(), time.Duration(0)
+		f.Run(ctx, func(_ context.Context, up func()) error {
+			up()
+			if calls++; calls == 8 {
+				waited = time.Since(began)
+				cancel()
+			}
+			return errors.New("watching is forbidden")
+		})
+		if least := (1<<7 - 1) * time.Millisecond / 2; waited < least { // seven pauses, at least half of each
+			t.Errorf("it asked 8 times within %v, want pauses of %v", waited, least)
 		}
-		return errors.New("watching is forbidden")
+		if n := strings.Count(log.String(), "\n"); n != 2 {
+			t.Errorf("the log has %d lines, want 2:\n%s", n, log.String())
+		}
 	})
-	if least := (1<<7 - 1) * time.Millisecond / 2; waited < least { // seven pauses, at least half of each
-		t.Errorf("it asked 8 times within %v, want pauses of %v", waited, least)
-	}
-	if n := strings.Count(log.String(), "\n"); n != 2 {
-		t.Errorf("the log has %d lines, want 2:\n%s", n, log.String())
-	}
 }
 
 func TestLines(t *testing.T) {

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/beagle-go/beagle/internal/profiles"
+)
+
+// showProfiling returns what shows how far profiles in slices are. A user waits for minutes, so it
+// says first for how long, and what else he can do.
+func showProfiling(watch *progress, remedy string) func(profiles.Progress) {
+	var mu sync.Mutex
+	hosts := map[string]profiles.Progress{}
+	chosen := false
+	return func(now profiles.Progress) {
+		if now.Plan.Slices < 2 {
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if len(hosts) == 0 {
+			watch.note(fmt.Sprintf("Profiling for %v, in %d short slices at random moments, for shares of the whole "+
+				"time and not of one moment. %s", now.Plan.Over, now.Plan.Slices, remedy))
+		}
+		if now.Taken == 1 && !chosen {
+			chosen = true
+			watch.note(fmt.Sprintf("Slices of %d s: %d s of profile in all.", now.Plan.Seconds,
+				now.Plan.Seconds*now.Plan.Slices))
+		}
+		// Sum up the services, and wait for the last.
+		hosts[now.Host] = now
+		var taken, all int
+		var until time.Time
+		for _, p := range hosts {
+			taken, all = taken+p.Taken, all+p.Plan.Slices
+			if p.Until.After(until) {
+				until = p.Until
+			}
+		}
+		watch.passing(fmt.Sprintf("%s profile  %s %d of %d slices, %v left", watch.clock(), bar(taken, all), taken, all,
+			max(0, time.Until(until)).Round(time.Second)))
+	}
+}
