@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/bench"
 	"github.com/beagle-go/beagle/internal/command"
 )
 
@@ -125,17 +126,8 @@ func wrapped(text string) string {
 
 // machine says on what was measured.
 func machine() string {
-	cpu := runtime.GOARCH
-	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
-		for line := range strings.Lines(string(text)) {
-			if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == "model name" {
-				cpu = strings.TrimSpace(value)
-				break
-			}
-		}
-	}
 	line := fmt.Sprintf("Measured with %s on %s/%s, %s, %d processors", runtime.Version(), runtime.GOOS, runtime.GOARCH,
-		cpu, runtime.NumCPU())
+		bench.Processor(), runtime.NumCPU())
 	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
 		if load := strings.Fields(string(text)); len(load) > 0 {
 			line += ", load " + load[0] + " at the end"

@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/bench"
 	"github.com/beagle-go/beagle/internal/harness"
 )
 
@@ -15,7 +16,7 @@ import (
 // with the toolchain that the go command chooses in the module's directory. An empty dir is the
 // current directory.
 func ThisMachine(dir string) beagle.Machine {
-	m := beagle.Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, CPU: processor(), Cores: runtime.NumCPU()}
+	m := beagle.Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, CPU: bench.Processor(), Cores: runtime.NumCPU()}
 	var env settings
 	if err := harness.GoEnv(context.Background(), dir, &env); err == nil {
 		m.Go, m.Build = env.GOVERSION, env.build(m.Arch, os.Getenv("GODEBUG"))
@@ -45,20 +46,6 @@ func (s settings) build(arch, godebug string) string {
 	add("GOFLAGS", s.GOFLAGS, "")
 	add("GODEBUG", godebug, "")
 	return strings.Join(set, " ")
-}
-
-// processor returns the processor's own name, where the system tells it.
-func processor() string {
-	text, err := os.ReadFile("/proc/cpuinfo")
-	if err != nil {
-		return runtime.GOARCH
-	}
-	for line := range strings.Lines(string(text)) {
-		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == "model name" {
-			return strings.TrimSpace(value)
-		}
-	}
-	return runtime.GOARCH
 }
 
 // MachineKind names a kind of machine by the processor's model and the system, as in

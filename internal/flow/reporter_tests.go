@@ -20,6 +20,7 @@ import (
 	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/rt"
 	"github.com/beagle-go/beagle/internal/source"
+	"github.com/beagle-go/beagle/internal/verify"
 )
 
 const (
@@ -370,18 +371,7 @@ func callText(t *beagle.Target) string {
 	for i := range args {
 		args[i] = fmt.Sprintf("c.arg%d", i)
 	}
-	name := t.Name
-	if t.Recv != "" {
-		name, args = args[0]+"."+name[strings.LastIndexByte(name, '.')+1:], args[1:]
-	}
-	if len(t.TypeArgs) > 0 && t.Recv == "" {
-		name += "[" + strings.Join(t.TypeArgs, ", ") + "]"
-	}
-	text := strings.Join(args, ", ")
-	if t.Variadic {
-		text += "..."
-	}
-	return name + "(" + text + ")"
+	return verify.CallText(t, args)
 }
 
 func comparable(kind string) bool {

@@ -23,7 +23,7 @@ func (e *Env) counterexample(d *rt.Diff) *beagle.Counterexample {
 		c.Got += " (" + d.Check + ")"
 	}
 	if len(d.Call) == len(t.Params) {
-		c.Go = strings.Join(append(slices.Clone(d.Setup), callText(t, d.Call)), "; ")
+		c.Go = strings.Join(append(slices.Clone(d.Setup), CallText(t, d.Call)), "; ")
 		// A test may fail with the original, too, or cannot name the error or what it reads from.
 		if d.Check != rt.CheckItself && d.Check != rt.CheckSentinel && !slices.ContainsFunc(d.Imports, onlyHere) {
 			c.Test = testText(t, d)
@@ -35,8 +35,8 @@ func (e *Env) counterexample(d *rt.Diff) *beagle.Counterexample {
 // onlyHere reports whether a package is in Beagle's programs alone.
 func onlyHere(path string) bool { return strings.HasPrefix(path, "beagle.invalid/") }
 
-// callText returns the call with the given receiver and arguments.
-func callText(t *beagle.Target, args []string) string {
+// CallText returns a call of the target with these arguments, the receiver first.
+func CallText(t *beagle.Target, args []string) string {
 	name := t.Name
 	if t.Recv != "" {
 		recv := args[0]
@@ -136,7 +136,7 @@ func (w *testWriter) body() {
 	for i, p := range w.t.Params {
 		w.line("\tvar %s %s = %s", args[i], w.paramType(i, p), w.d.Call[i])
 	}
-	call := callText(w.t, args)
+	call := CallText(w.t, args)
 	switch {
 	case w.d.Kind == "hang":
 		w.hang(call)
@@ -181,7 +181,7 @@ func (w *testWriter) results(call string, args []string) {
 	case rt.CheckKept:
 		w.line("\t%s%s", assign, call)
 		if len(w.d.Other) == len(w.t.Params) {
-			w.line("\t%s // a later call must not change the result", callText(w.t, w.d.Other))
+			w.line("\t%s // a later call must not change the result", CallText(w.t, w.d.Other))
 		}
 	case rt.CheckRoom:
 		w.room(assign, call, args)
@@ -236,13 +236,13 @@ func (w *testWriter) refill(assign string, args []string) {
 		used[i] = "memory" + args[i]
 		w.line("\tvar %s %s = %s", used[i], w.paramType(i, p), w.d.Other[i])
 	}
-	w.line("\t%s", callText(w.t, used))
+	w.line("\t%s", CallText(w.t, used))
 	for i := range args {
 		if used[i] != args[i] {
 			w.line("\t%s = append(%s[:0], %s...) // the same memory with other content", used[i], used[i], args[i])
 		}
 	}
-	w.line("\t%s%s", assign, callText(w.t, used))
+	w.line("\t%s%s", assign, CallText(w.t, used))
 }
 
 // room compares the memory beyond the length of the arguments before and after the call.

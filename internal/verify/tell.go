@@ -34,7 +34,7 @@ func (e *Env) inOneLine(d *rt.Diff) string {
 		for i, arg := range d.Call {
 			args[i] = brief(arg)
 		}
-		call = callText(t, args)
+		call = CallText(t, args)
 		for _, s := range d.Setup {
 			name, memory, _ := strings.Cut(s, " := ")
 			call = name + " := " + brief(memory) + "; " + call
