@@ -306,8 +306,8 @@ func TestReweigh(t *testing.T) {
 	longer(t, 1, reweighed)
 }
 
-// longer tries what rests on profiles with longer and longer ones. A short profile can miss, and has
-// few samples on a busy machine.
+// longer tries what rests on profiles with longer and longer ones. A short profile can miss, and
+// has few samples on a busy machine.
 func longer(t *testing.T, seconds float64, try func(seconds float64) error) {
 	t.Helper()
 	for most := 40 * seconds; ; seconds *= 4 {
