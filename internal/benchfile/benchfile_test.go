@@ -278,32 +278,45 @@ func TestReweigh(t *testing.T) {
 	truth := *p
 	truth.Groups = append([]Group{}, p.Groups...)
 	truth.Groups[0].Weight, truth.Groups[1].Weight = p.Groups[1].Share, p.Groups[0].Share
-	f := &Fitter{Needed: 0.98, Seconds: 1, State: "warm", Say: func(s string) { t.Log(s) }}
-	f.Production = &hotspots.Subtree{}
-	production, err := f.attempt(t.Context(), truth, "production")
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.Production = production.run.Subtree
-	for tries := 3; ; tries-- { // a profile of one second can miss
+	reweighed := func(seconds float64) error {
+		f := &Fitter{Needed: 0.98, Seconds: seconds, State: "warm", Say: func(s string) { t.Log(s) }}
+		f.Production = &hotspots.Subtree{}
+		production, err := f.attempt(t.Context(), truth, "production")
+		if err != nil {
+			return err
+		}
+		f.Production = production.run.Subtree
 		moved := *p
 		moved.Groups = slices.Clone(p.Groups)
 		fit, err := f.Fit(t.Context(), &moved)
 		if err != nil {
-			t.Fatal(err)
+			return err
 		}
 		for _, g := range moved.Groups {
 			t.Logf("%s: recorded %.3f, now %.3f", g.Name, g.Share, g.Weight)
 		}
 		if before := min(fit.Tried[0].Callees, fit.Tried[0].Lines); before > 0.9 {
-			t.Fatalf("the plain shares are %.3f alike already: nothing is tried", before)
+			return fmt.Errorf("the plain shares are %.3f alike already: nothing is tried", before)
 		}
-		got := min(fit.Callees.High, fit.Lines.High)
-		if got >= 0.98 && moved.Groups[0].Weight <= 0.5 {
+		if got := min(fit.Callees.High, fit.Lines.High); got < 0.98 || moved.Groups[0].Weight > 0.5 {
+			return fmt.Errorf("%.3f alike at most: %+v", got, fit.Tried)
+		}
+		return nil
+	}
+	longer(t, 1, reweighed)
+}
+
+// longer tries what rests on profiles with longer and longer ones. A short profile can miss, and
+// has few samples on a busy machine.
+func longer(t *testing.T, seconds float64, try func(seconds float64) error) {
+	t.Helper()
+	for most := 40 * seconds; ; seconds *= 4 {
+		err := try(seconds)
+		if err == nil {
 			return
 		}
-		if tries == 1 {
-			t.Fatalf("%.3f alike at most: %+v", got, fit.Tried)
+		if t.Logf("with profiles of %g s: %v", seconds, err); 4*seconds > most {
+			t.Fatal(err)
 		}
 	}
 }
@@ -381,19 +394,22 @@ func TestHandedIsNotSeen(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Handed, p.Work = true, maxWork
-	f := &Fitter{Production: &hotspots.Subtree{}, Needed: 0.98, Seconds: 0.5, Say: func(string) {}}
-	alone, err := f.attempt(t.Context(), *p, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if share := alone.run.Subtree.Share; share > 0.9 {
-		t.Errorf("%.2f of the time is the target's", share)
-	}
-	for name := range alone.run.Subtree.Callees {
-		if strings.Contains(name, "Replay") {
-			t.Errorf("%s counts as a part of the target", name)
+	longer(t, 0.5, func(seconds float64) error {
+		f := &Fitter{Production: &hotspots.Subtree{}, Needed: 0.98, Seconds: seconds, Say: func(string) {}}
+		alone, err := f.attempt(t.Context(), *p, "")
+		if err != nil {
+			return err
 		}
-	}
+		for name := range alone.run.Subtree.Callees {
+			if strings.Contains(name, "Replay") {
+				t.Errorf("%s counts as a part of the target", name)
+			}
+		}
+		if share := alone.run.Subtree.Share; share > 0.9 {
+			return fmt.Errorf("%.2f of the time is the target's", share)
+		}
+		return nil
+	})
 }
 
 // TestFewSamples: a form whose profile says little does not win by a higher estimate.
