@@ -107,7 +107,7 @@ func (o *campaignFlags) flags(f *flagSet) {
 	f.IntVar(&o.targets, "targets", 5, "hot spots to take up; callers that are escalated to come on top")
 	f.Var(listFlag{&o.first}, "first", "hot spots to take up before those that save more, separated by `commas`")
 	f.BoolVar(&o.heads, "heads", false, "take up a function before those of its package that a search of it reaches")
-	f.DurationVar(&o.processor, "processor", 0, "processor time for the whole campaign; 0 is no limit")
+	f.DurationVar(&o.processor, "processor", 0, "processor time for the whole campaign; 0 for no limit")
 	// Each search, as for evolve.
 	f.IntVar(&s.Candidates, "candidates", s.Candidates, "versions of each function to evaluate")
 	f.DurationVar(&s.Measure, "measure", s.Measure, "time to measure the finalists of each function, at most")
