@@ -13,10 +13,11 @@ import (
 
 // A stack is the same stack of all profiles of a kind.
 type stack struct {
-	frames []frame // the leaf first
-	weight float64 // cores, or the unit of the kind
-	gc     float64 // the collector's cores that this stack caused
-	count  int64   // samples
+	frames  []frame // the leaf first
+	weight  float64 // cores, or the unit of the kind
+	gc      float64 // the collector's cores that this stack caused
+	count   int64   // samples
+	squares float64 // of their weights
 }
 
 // A merged profile is the sum of all profiles of one kind.
@@ -232,11 +233,13 @@ func (m *merged) add(p *Profile, weight float64, n *namer, index map[string]*sta
 		}
 		// Add the sample to it.
 		count := max(p.samplesOf(s), 1)
+		square := v * v / float64(count)
 		k.weight += v
 		k.count += count
+		k.squares += square
 		m.total += v
 		m.samples += count
-		m.squares += v * v / float64(count)
+		m.squares += square
 	}
 }
 
