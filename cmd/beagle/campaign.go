@@ -32,9 +32,9 @@ changed: each winner's patch is in its run ('beagle show RUN').
 
 The inputs of a function are its file in --inputs, what --at captures of the running
 service, or what its tests pass to it. When an improvement brings a function below the
-least share, its caller is next, and the report says so. A campaign notes functions that it
-tried without success. The next one leaves them out until their text, inputs, rewrites or
-toolchain change (--again tries them all the same; --memory lists them).
+least share, its caller is next, and the report says so. A campaign notes functions that
+it tried without success. The next one leaves them out until their text, inputs, rewrites
+or toolchain change (--again tries them all the same; --memory lists them).
 
 beagle.yaml may hold the budget (docs/campaign.md). The runs of a campaign follow one
 after the other: on this machine, or as a workflow of workflows on a Temporal server
