@@ -53,24 +53,35 @@ type BenchmarkGroup struct {
 
 // A BenchmarkFit says how alike a benchmark's profile is to production's.
 type BenchmarkFit struct {
-	Target   string         `json:"target"`
-	Share    float64        `json:"share"`            // of production's time that is below the target
-	Needed   float64        `json:"needed"`           // similarity
-	Reached  bool           `json:"reached"`          // the estimates of both are no less than needed
-	Shown    bool           `json:"shown"`            // and so is the lower end of both intervals
-	Enough   float64        `json:"enough,omitempty"` // samples of each that would show a likeness that is there
-	Seconds  float64        `json:"seconds"`          // of a processor that the benchmark ran
-	Callees  Similarity     `json:"callees"`
-	Lines    Similarity     `json:"lines"`
-	Itself   *SelfFit       `json:"itself,omitempty"` // production with itself; nil with one profile of it
-	Tried    []BenchmarkTry `json:"tried"`
-	Why      []string       `json:"why,omitempty"` // the parts that differ, and why
-	Warnings []string       `json:"warnings,omitempty"`
+	Target  string         `json:"target"`
+	Share   float64        `json:"share"`            // of production's time that is below the target
+	Needed  float64        `json:"needed"`           // similarity
+	Reached bool           `json:"reached"`          // the estimates of both are no less than needed
+	Shown   bool           `json:"shown"`            // and so is the lower end of both intervals
+	Enough  float64        `json:"enough,omitempty"` // samples of each that would show a likeness that is there
+	Seconds float64        `json:"seconds"`          // of a processor that the benchmark ran
+	Callees Similarity     `json:"callees"`
+	Lines   Similarity     `json:"lines"`
+	Itself  *SelfFit       `json:"itself,omitempty"` // production with itself
+	Tried   []BenchmarkTry `json:"tried"`
+	Held    bool           `json:"held,omitempty"` // production's samples here had no part in the fit
+
+	Lost     []LostSimilarity `json:"lost,omitempty"` // what the plain distance is made of, by cause
+	Why      []string         `json:"why,omitempty"`  // the parts that differ, and why
+	Warnings []string         `json:"warnings,omitempty"`
 }
 
-// A SelfFit compares the earlier half of production's profiles with the later one: no benchmark can
-// be more alike to production than production is to itself.
+// A LostSimilarity is a share of the time that lies at other places in production, and its cause.
+type LostSimilarity struct {
+	By    string  `json:"by"` // callee or line
+	Share float64 `json:"share"`
+	Why   string  `json:"why"`
+}
+
+// A SelfFit compares two halves of production's samples: no benchmark can be more alike to
+// production than production is to itself.
 type SelfFit struct {
+	ByTime  bool       `json:"by_time,omitempty"` // its earlier profiles with the later ones; otherwise by chance
 	Callees Similarity `json:"callees"`
 	Lines   Similarity `json:"lines"`
 }

@@ -62,7 +62,7 @@ var mayImport = map[string][]string{
 	"internal/forecast":          {"", "internal/special"},
 	"internal/forecast/toto":     {"internal/forecast", "internal/forecast/safetensors"},
 	"internal/ledger":            {"", "internal/special"},
-	"bench/figures":              {"", "internal/command", "internal/special", "internal/tail", "internal/procgroup", "internal/bench", "internal/rollout/simulate", "internal/watch/simulate", "suite", "internal/llmtest", "internal/mutants", "internal/verify", "internal/sandbox", "internal/sandbox/attack"},
+	"bench/figures":              {"", "internal/command", "internal/profiles", "internal/special", "internal/tail", "internal/procgroup", "internal/bench", "internal/rollout/simulate", "internal/watch/simulate", "suite", "internal/llmtest", "internal/mutants", "internal/verify", "internal/sandbox", "internal/sandbox/attack"},
 	"suite/commits":              {"", "internal/command", "internal/mutants", "internal/source", "internal/sandbox", "internal/verify", "suite/commits/change", "internal/syntax", "internal/tail"},
 	"suite/commits/change":       {"", "internal/exports", "internal/modcopy", "internal/syntax"},
 	"internal/mutants":           {"", "internal/source", "internal/sandbox", "internal/harness", "internal/corpus", "internal/verify", "internal/tail", "internal/parallel"},

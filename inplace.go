@@ -87,7 +87,7 @@ func (p *InPlace) Lacks() []string {
 	}
 	if p.Outside != "" {
 		out = append(out, "other files, environments and standard streams than the tests' ("+p.Outside+
-			"), and what calls print: only the lines of whole runs of the tests are compared")
+			"), and the output of calls: only the lines of whole runs of the tests are compared")
 	}
 	if len(p.Parallel) > 0 {
 		out = append(out, "goroutines that wait for each other: these benchmarks run in parallel, and here in one "+

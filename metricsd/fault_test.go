@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// The intakes of this process's tests listen on intakeAddress, one after another. The address is
+// intakeAddress is where the intakes of this process's tests listen, one after another. It is
 // claimed, so that no other test gets it while no intake listens.
 var intakeAddress string
 

@@ -93,7 +93,7 @@ func (p *prober) carryOut(q *wire.Request) (r wire.Reply, payload []byte, err er
 
 func (p *prober) start(q *wire.Request, r *wire.Reply) error {
 	if q.Start == nil {
-		return fmt.Errorf("start says nothing of what to arm")
+		return fmt.Errorf("start names nothing to arm")
 	}
 	s, err := p.begin(*q.Start)
 	if err != nil {

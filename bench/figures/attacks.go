@@ -62,7 +62,7 @@ var attacks = []attack{
 		lines: []string{"bpf", "perf", "unshare", "io_uring", "mount", "keyctl", "userfaultfd", "setns", "clone"}},
 }
 
-var profiles = []sandbox.Profile{sandbox.Run, sandbox.Fuzz, sandbox.Build, sandbox.Test}
+var sandboxes = []sandbox.Profile{sandbox.Run, sandbox.Fuzz, sandbox.Build, sandbox.Test}
 
 // attackTable lets this program itself attack from inside every sandbox.
 func attackTable(ctx context.Context, l *lab) (*section, error) {
@@ -85,7 +85,7 @@ func attackTable(ctx context.Context, l *lab) (*section, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, p := range profiles {
+		for _, p := range sandboxes {
 			head = append(head, p.String()+map[bool]string{true: ", no namespaces"}[fallback])
 			for i := range attacks {
 				cell, err := host.try(ctx, box, p, &attacks[i])

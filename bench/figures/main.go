@@ -57,7 +57,7 @@ var figures = []figure{
 	{"temporal", "many machines: orchestration on Temporal, kill -9 of worker and server, parity", 25, temporal},
 	{"cheats", "every cheat of the catalogue", 4, cheats},
 	{"mutants", "wrong versions of the suite's functions, by operator and from history", 10, judgeMutants},
-	{"hotspots", "hot spots of metricsd under load: a short profile and one ten times as long", 13, hotspotProfiles},
+	{"hotspots", "hot spots of metricsd under load: a short profile and one ten times as long", 30, hotspotProfiles},
 	{"campaign", "a benchmark like production and a small campaign on metricsd under load", 40, campaigns},
 	{"attacks", "what each sandbox stops", 1, attackTable},
 	{"rollout", "simulated rollouts of versions whose truth is known", 3, rollouts},
@@ -79,6 +79,7 @@ type opts struct {
 	quick        bool          // fewer seeds, trials and candidates
 	trialsWanted int           // of aa and power, seeds of suite; 0 is as many as the goals ask for
 	rivals       int           // seeds of the suite's other strategies; 0 is as many
+	seed         uint64        // of hotspots: of the choices of short profiles
 	scenario     string        // of rollout: part of the names of those to simulate
 	timeLimit    time.Duration // aa, power, suite and models begin nothing new after this time; 0 is no limit
 }
@@ -94,6 +95,7 @@ func run() int {
 		"trials of aa and of each gain of power, seeds of suite; those of earlier calls count")
 	flag.IntVar(&o.rivals, "rivals", 0,
 		"seeds of the strategies that suite compares the default one with; 0 is as many as it has")
+	flag.Uint64Var(&o.seed, "seed", 1, "hotspots: seed by which windows become short profiles")
 	flag.StringVar(&o.scenario, "scenario", "", "rollout: simulate only what has this `text` in its name")
 	flag.DurationVar(&o.timeLimit, "for", 0,
 		"aa, power, suite and models begin nothing new after so long; the next call goes on")

@@ -15,7 +15,6 @@ import (
 	"github.com/beagle-go/beagle/internal/benchfile"
 	"github.com/beagle-go/beagle/internal/corpus"
 	"github.com/beagle-go/beagle/internal/flow"
-	"github.com/beagle-go/beagle/internal/hotspots"
 	"github.com/beagle-go/beagle/internal/profiles"
 	"github.com/beagle-go/beagle/internal/scratch"
 	"github.com/beagle-go/beagle/internal/source"
@@ -34,8 +33,9 @@ calls, however rare they are. A few extremes are timed on their own.
 With --profile it runs the benchmark under the profiler and compares where the time goes
 with production: by callee and by line, as 1 minus the total variation distance. While the
 two are less alike than --similar, it tries calls whose input has just been read and other
-work between them, inputs that lie in memory and not in caches, and other shares of the
-groups. It says what cannot be made alike, and why.
+work between them, inputs that lie in memory and not in caches, more or fewer inputs until
+they repeat, and other shares of the groups. It compares the form that it chose with
+samples that were held out. It says what cannot be made alike, and why.
 
 Examples:
   beagle bench --corpus calls.jsonl ./tags.Normalize
@@ -203,38 +203,38 @@ func (o *benchFlags) mayWrite(plan *benchfile.Plan, out string) error {
 	return nil
 }
 
-// production reads production's profiles, and the part of them below the target: in all together
-// and in each half.
+// production reads production's profiles, and the part of them below the target: in all together,
+// in each half of the time, and in each of two halves by chance.
 func (o *benchFlags) production(ctx context.Context, u *source.Unit, p *progress) (
-	whole *hotspots.Subtree, halves [2]*hotspots.Subtree, warnings []string, err error,
+	f *benchfile.Fitter, warnings []string, err error,
 ) {
 	read := profiles.Options{Seconds: o.live, Token: os.Getenv("BEAGLE_PROFILES_TOKEN")}
 	read.Warn = func(text string) { p.watch(flow.Event{Warning: text}) }
 	all, err := profiles.Read(ctx, o.profile, read)
 	if err != nil {
-		return nil, halves, nil, err
+		return nil, nil, err
 	}
 	// Rank as `beagle hotspots` does, to have the part below the target.
 	t, err := benchfile.Rank(&u.Target, all)
 	if err != nil {
-		return nil, halves, nil, err
+		return nil, nil, err
 	}
-	if whole, err = t.Subtree(u.Target.Spec()); err != nil {
-		return nil, halves, nil, err
+	f = &benchfile.Fitter{Needed: o.similar / 100, Seconds: o.seconds, State: o.state}
+	if f.Production, err = t.Subtree(u.Target.Spec()); err != nil {
+		return nil, nil, err
 	}
-	// The two halves show how alike production is to itself.
-	halves, err = benchfile.Halves(&u.Target, all)
-	return whole, halves, t.Warnings, err
+	if f.Split, err = t.Halves(u.Target.Spec()); err != nil {
+		return nil, nil, err
+	}
+	f.Halves, err = benchfile.Halves(&u.Target, all)
+	return f, t.Warnings, err
 }
 
 // fitting prepares the comparison with production, and returns the warnings.
 func (o *benchFlags) fitting(ctx context.Context, u *source.Unit, p *progress) (*benchfile.Fitter, []string, error) {
-	whole, halves, warnings, err := o.production(ctx, u, p)
+	f, warnings, err := o.production(ctx, u, p)
 	if err != nil {
 		return nil, nil, err
-	}
-	f := &benchfile.Fitter{
-		Production: whole, Halves: halves, Needed: o.similar / 100, Seconds: o.seconds, State: o.state,
 	}
 	// The build runs in the module's directory, so its profile needs an absolute path.
 	if o.pgo != "" {
@@ -285,11 +285,14 @@ func (o *benchFlags) compare(ctx context.Context, p *progress) (int, error) {
 	}
 	defer b.Close()
 	run, err := b.Profile(ctx, "^"+o.existing+"$", o.seconds)
+	if err == nil {
+		err = b.Lacks(run, f.Production)
+	}
 	if err != nil {
 		return exitNo, err
 	}
 	fit := f.Compare(run.Subtree)
-	f.Explain(fit, run.Subtree)
+	f.Explain(fit, run)
 	fit.Warnings = append(fit.Warnings, warnings...)
 	made := &beagle.ProductionBenchmark{
 		Target: targetRef(u), Benchmarks: []string{o.existing}, Fit: fit,

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -36,6 +37,18 @@ func printMade(w io.Writer, plan *benchfile.Plan, m *beagle.ProductionBenchmark)
 	}
 	for _, x := range m.Extremes {
 		fmt.Fprintf(w, "  %-10s %s\n", "alone", x)
+	}
+	title := "moved"
+	for _, g := range m.Groups {
+		if math.Abs(g.Weight-g.Share) < 0.005 {
+			continue
+		}
+		if title != "" {
+			fmt.Fprintf(w, "  %-10s weights of groups, and with them the inputs' facets:\n", title)
+			title = ""
+		}
+		fmt.Fprintf(w, "  %-10s %6.2f %% of the calls, not the recorded %.2f %%: %s\n", "", 100*g.Weight,
+			100*g.Share, g.Name)
 	}
 	for _, n := range m.Notes {
 		fmt.Fprintf(w, "  %-10s %s\n", "note", n)
@@ -71,14 +84,25 @@ func printFit(w io.Writer, f *beagle.BenchmarkFit) {
 		by string
 		beagle.Similarity
 	}{{"by callee", f.Callees}, {"by line", f.Lines}} {
-		fmt.Fprintf(w, "  %-10s %-9s %.1f %% (95 %%: %.1f to %.1f), of %.0f and %.0f samples; "+
-			"the same program twice: %.1f %% or more\n", "", s.by,
-			100*s.Estimate, 100*s.Low, 100*s.High, s.Samples, s.BenchSamples, 100*s.Chance)
+		same := ""
+		if s.Estimate >= s.Chance {
+			same = ": the same, as far as they tell"
+		}
+		fmt.Fprintf(w, "  %-10s %-9s %.1f %% (95 %%: %.1f to %.1f), of %.0f and %.0f samples, %.1f %% as they are; "+
+			"the same program twice: %.1f %% or more%s\n", "", s.by,
+			100*s.Estimate, 100*s.Low, 100*s.High, s.Samples, s.BenchSamples, 100*s.Plain, 100*s.Chance, same)
+	}
+	if f.Held {
+		fmt.Fprintf(w, "  %-10s the form was chosen with the other half of production's samples\n", "")
 	}
 	// Print how alike production is to itself, the tries, and the unlike parts.
 	if i := f.Itself; i != nil {
-		fmt.Fprintf(w, "  %-10s its earlier profiles against its later ones: "+
-			"%.1f %% by callee (95 %%: %.1f to %.1f), %.1f %% by line (%.1f to %.1f)\n", "production",
+		halves := "one half of its samples against the other"
+		if i.ByTime {
+			halves = "its earlier profiles against its later ones"
+		}
+		fmt.Fprintf(w, "  %-10s %s: "+
+			"%.1f %% by callee (95 %%: %.1f to %.1f), %.1f %% by line (%.1f to %.1f)\n", "production", halves,
 			100*i.Callees.Estimate, 100*i.Callees.Low, 100*i.Callees.High,
 			100*i.Lines.Estimate, 100*i.Lines.Low, 100*i.Lines.High)
 	}
@@ -94,6 +118,9 @@ func printFit(w io.Writer, f *beagle.BenchmarkFit) {
 		}
 		fmt.Fprintf(w, "  %-10s %s %.1f %% by callee, %.1f %% by line, %.4g ns a call: %s%s\n", "tried", mark,
 			100*t.Callees, 100*t.Lines, t.Nanos, t.What, moved)
+	}
+	for _, l := range f.Lost {
+		fmt.Fprintf(w, "  %-10s %.1f points by %s: %s\n", "lost", 100*l.Share, l.By, l.Why)
 	}
 	for _, why := range f.Why {
 		fmt.Fprintf(w, "  %-10s %s\n", "not alike", why)

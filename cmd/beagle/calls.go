@@ -86,7 +86,7 @@ func callsOfProbes(file string, data []byte) (map[string]float64, error) {
 		} else if err != nil {
 			return nil, &beagle.UsageError{
 				What:   fmt.Sprintf("%s, at byte %d: %v", file, d.InputOffset(), err),
-				Remedy: "give what 'beagle capture status --json' printed, whole",
+				Remedy: "give the whole output of 'beagle capture status --json'",
 			}
 		}
 		for _, site := range s.Sites {

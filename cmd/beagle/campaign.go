@@ -32,9 +32,9 @@ changed: each winner's patch is in its run ('beagle show RUN').
 
 The inputs of a function are its file in --inputs, what --at captures of the running
 service, or what its tests pass to it. When an improvement brings a function below the
-least share, its caller is next, and the report says so. A campaign notes functions that it
-tried without success. The next one leaves them out until their text, inputs, rewrites or
-toolchain change (--again tries them all the same; --memory lists them).
+least share, its caller is next, and the report says so. A campaign notes functions that
+it tried without success. The next one leaves them out until their text, inputs, rewrites
+or toolchain change (--again tries them all the same; --memory lists them).
 
 beagle.yaml may hold the budget (docs/campaign.md). The runs of a campaign follow one
 after the other: on this machine, or as a workflow of workflows on a Temporal server
@@ -107,7 +107,7 @@ func (o *campaignFlags) flags(f *flagSet) {
 	f.IntVar(&o.targets, "targets", 5, "hot spots to take up; callers that are escalated to come on top")
 	f.Var(listFlag{&o.first}, "first", "hot spots to take up before those that save more, separated by `commas`")
 	f.BoolVar(&o.heads, "heads", false, "take up a function before those of its package that a search of it reaches")
-	f.DurationVar(&o.processor, "processor", 0, "processor time for the whole campaign; 0 is no limit")
+	f.DurationVar(&o.processor, "processor", 0, "processor time for the whole campaign; 0 for no limit")
 	// Each search, as for evolve.
 	f.IntVar(&s.Candidates, "candidates", s.Candidates, "versions of each function to evaluate")
 	f.DurationVar(&s.Measure, "measure", s.Measure, "time to measure the finalists of each function, at most")

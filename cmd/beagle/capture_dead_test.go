@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -59,14 +60,32 @@ func besideDead(t *testing.T) *armable {
 	return &armable{clients[0], dir, []string{"--at", filepath.Join(dir, "dead.sock") + "," + socket, "--token", token}}
 }
 
-// arm begins a capture, which the test ends.
+// arm begins a capture, which the test ends. Its controller beats meanwhile: a verb may take longer
+// than a silent controller counts as alive.
 func (h *armable) arm(t *testing.T) {
 	t.Helper()
 	q := wire.Start{Sites: []string{normalizingName}, Rate: 1000, Raw: true}
-	if _, _, err := h.client.Do(t.Context(), wire.Request{Verb: wire.VerbStart, Start: &q}); err != nil {
+	r, _, err := h.client.Do(t.Context(), wire.Request{Verb: wire.VerbStart, Start: &q})
+	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { h.client.Do(context.Background(), wire.Request{Verb: wire.VerbStop}) })
+	var beats sync.WaitGroup
+	over := make(chan struct{})
+	beats.Go(func() {
+		for {
+			select {
+			case <-over:
+				return
+			case <-time.After(time.Second):
+				h.client.Do(context.Background(), wire.Request{Verb: wire.VerbBeat, Lease: r.Lease})
+			}
+		}
+	})
+	t.Cleanup(func() {
+		close(over)
+		beats.Wait()
+		h.client.Do(context.Background(), wire.Request{Verb: wire.VerbStop})
+	})
 }
 
 // session returns the capture that is armed, or nil.

@@ -90,7 +90,7 @@ func specFlags(f *flagSet, s *flow.Spec) {
 		"versions may call Beagle's module simd; where go.mod lacks it, the patch adds it (docs/lift.md)")
 }
 
-const acrossText = "let rewrites change what the target calls in other packages of its module, too, in copies"
+const acrossText = "let rewrites change copies of the target's callees in other packages of its module, too"
 
 // scoreFlags say what versions are ranked by.
 func scoreFlags(f *flagSet, s *flow.Spec) {
@@ -197,7 +197,7 @@ func searchFlags(f *flagSet, spec *flow.Spec) {
 	f.BoolVar(&spec.Anew, "anew", false, "record, verify and measure everything anew; reuse nothing of earlier runs")
 	f.BoolVar(&spec.Across, "across", false, acrossText)
 	f.BoolVar(&spec.Fastest, "fastest", false,
-		"the fastest version wins, not the simplest of those within 5 % of it and three quarters of its gain")
+		"the fastest version wins, not the simplest within 5 % of it and three quarters of its gain")
 	f.Var(listFlag{&spec.Rules}, "rules",
 		"use only these rewrites and sets, separated by `commas` ('beagle explain' lists them; the sets are default, "+
 			"suite and all; lift, part of default and all, calls the library instead)")

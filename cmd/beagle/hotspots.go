@@ -100,7 +100,7 @@ func (h *hotspotFlags) add(f *flagSet) {
 	// The length of the profile, and of the list.
 	h.addLive(f)
 	f.IntVar(&h.limit, "limit", 20, "hot spots to list, and as many dropped functions; 0 for all")
-	f.Float64Var(&h.instances, "instances", 0, "instances that each SOURCE stands for, if it does not say")
+	f.Float64Var(&h.instances, "instances", 0, "instances that each SOURCE stands for, unless it names them")
 	f.Float64Var(&h.cores, "cores", 0, "cores that the whole service keeps busy; by default taken from the profiles")
 	f.Float64Var(&h.least, "least", 0.5, "least net share in percent; smaller functions count for their callers")
 	f.BoolVar(&h.heads, "heads", false, "list functions without an entry, too, that campaign --heads takes up")

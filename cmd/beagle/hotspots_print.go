@@ -110,8 +110,8 @@ func summary(t *hotspots.Table) string {
 	return b.String()
 }
 
-// intervals describes what the intervals hold. Samples tell how well the shares of one time are known,
-// and nothing of another time.
+// intervals describes what the intervals hold. Samples tell how well the shares of one time are
+// known, and nothing of another time.
 func intervals(t *hotspots.Table) string {
 	const drift = "how far shares drift with the load"
 	n := ranked(t)

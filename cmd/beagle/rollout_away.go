@@ -216,7 +216,7 @@ func controllerOf(ctx context.Context, b pilot.Base) (string, error) {
 	d := &fleet.Driver{Store: b.Store, Server: at}
 	s, err := d.RolloutStatus(ctx, b.ID)
 	if err != nil {
-		return fmt.Sprintf("a workflow on %s, which does not tell: %v", at.Address, err), nil
+		return fmt.Sprintf("a workflow on %s, which does not answer: %v", at.Address, err), nil
 	}
 	return fmt.Sprintf("a workflow on %s: %s", at.Address, s), nil
 }

@@ -60,7 +60,7 @@ func (o *rolloutFlags) compiles(ctx context.Context, p *inject.Patch, dir string
 	text, err := cmd.CombinedOutput()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		return &beagle.UsageError{What: "the patched package does not compile: " + strings.TrimSpace(string(text)),
-			Remedy: "use beagle build --rollout, which adds its names where none of yours are"}
+			Remedy: "use beagle build --rollout, whose names cannot clash with yours"}
 	}
 	return err
 }

@@ -198,7 +198,6 @@ func printShadow(std stdio, sh *pilot.Shadow) {
 		sh.Calls, sh.Build)
 	if sh.MadeUp {
 		fmt.Fprintln(std.out,
-			"  The capture holds shapes in place of text: the bound is one for calls of these shapes, whose "+
-				"values were made up.")
+			"  The capture holds shapes instead of text: the bound is for calls of these shapes with made-up values.")
 	}
 }

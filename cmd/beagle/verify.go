@@ -152,7 +152,7 @@ func runVerify(ctx context.Context, c *command, args []string, std stdio) (int, 
 	if several && *guarded != "" {
 		return exitUsage, &beagle.UsageError{
 			What:   "--guarded " + *guarded + " with several versions",
-			Remedy: "give one version, whose guarded form is written",
+			Remedy: "give one version, to write its guarded form",
 		}
 	}
 	// Print each verdict as soon as it is known.

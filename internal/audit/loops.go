@@ -18,7 +18,7 @@ func loopConditions(x *pass) {
 		}
 		if call, ok := n.(*ast.CallExpr); ok && x.method(call) == "Loop" && !whole[call] {
 			x.report(call.Pos(),
-				"b.Loop is not the whole condition of a 'for': the compiler may delete what is measured",
+				"b.Loop is not the whole condition of a 'for': the compiler may delete the measured code",
 				"write 'for b.Loop() { ... }', and count beside it if need be")
 		}
 		return true

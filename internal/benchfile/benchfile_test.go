@@ -3,6 +3,7 @@ package benchfile
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"os/exec"
@@ -85,6 +86,36 @@ func Spaces(line []byte) (n int) {
 		if c == ' ' {
 			n++
 		}
+	}
+	return n
+}
+
+// Recall keeps sums: which way a call takes depends on how many texts come before it comes again.
+func Recall(s string) int {
+	at := &kept[int(s[len(s)-1]+s[len(s)-2]*5)%len(kept)]
+	if at.text != s {
+		at.text, at.sum = s, worked(s)
+	}
+	return again(at.sum)
+}
+
+var kept [32]struct {
+	text string
+	sum  int
+}
+
+//go:noinline
+func worked(s string) (sum int) {
+	for range 8 {
+		sum += sumOf(s)
+	}
+	return sum
+}
+
+//go:noinline
+func again(n int) int {
+	for i := range 100 {
+		n = n*3 + i
 	}
 	return n
 }
@@ -278,32 +309,222 @@ func TestReweigh(t *testing.T) {
 	truth := *p
 	truth.Groups = append([]Group{}, p.Groups...)
 	truth.Groups[0].Weight, truth.Groups[1].Weight = p.Groups[1].Share, p.Groups[0].Share
-	f := &Fitter{Needed: 0.98, Seconds: 1, State: "warm", Say: func(s string) { t.Log(s) }}
-	f.Production = &hotspots.Subtree{}
-	production, err := f.attempt(t.Context(), truth, "production")
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.Production = production.run.Subtree
-	for tries := 3; ; tries-- { // a profile of one second can miss
+	reweighed := func(seconds float64) error {
+		f := &Fitter{Needed: 0.98, Seconds: seconds, State: "warm", Say: func(s string) { t.Log(s) }}
+		f.Production = &hotspots.Subtree{}
+		production, err := f.attempt(t.Context(), truth, "production")
+		if err != nil {
+			return err
+		}
+		f.Production = production.run.Subtree
+		if f.Split, err = production.run.Table.Halves("ex.com/p.Fold"); err != nil {
+			return err
+		}
 		moved := *p
 		moved.Groups = slices.Clone(p.Groups)
 		fit, err := f.Fit(t.Context(), &moved)
 		if err != nil {
-			t.Fatal(err)
+			return err
 		}
 		for _, g := range moved.Groups {
 			t.Logf("%s: recorded %.3f, now %.3f", g.Name, g.Share, g.Weight)
 		}
 		if before := min(fit.Tried[0].Callees, fit.Tried[0].Lines); before > 0.9 {
-			t.Fatalf("the plain shares are %.3f alike already: nothing is tried", before)
+			return fmt.Errorf("the plain shares are %.3f alike already: nothing is tried", before)
 		}
-		got := min(fit.Callees.High, fit.Lines.High)
-		if got >= 0.98 && moved.Groups[0].Weight <= 0.5 {
+		if got := min(fit.Callees.High, fit.Lines.High); got < 0.98 || moved.Groups[0].Weight > 0.5 {
+			return fmt.Errorf("%.3f alike at most: %+v", got, fit.Tried)
+		}
+		last := fit.Tried[len(fit.Tried)-1]
+		if !fit.Held || !last.Accepted || last.Moved == 0 || fit.Callees.Samples > 0.6*f.Production.Effective {
+			t.Errorf("the chosen form is not compared with held out samples: %+v", fit)
+		}
+		return nil
+	}
+	longer(t, 1, reweighed)
+}
+
+// longer tries what rests on profiles with longer and longer ones. A short profile can miss, and
+// has few samples on a busy machine.
+func longer(t *testing.T, seconds float64, try func(seconds float64) error) {
+	t.Helper()
+	for most := 40 * seconds; ; seconds *= 4 {
+		err := try(seconds)
+		if err == nil {
 			return
 		}
+		if t.Logf("with profiles of %g s: %v", seconds, err); 4*seconds > most {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestScale plants production's profile as that of fewer inputs, and of as many as there are.
+// Weights cannot match it: all inputs are in one group.
+func TestScale(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it profiles for some seconds")
+	}
+	var calls []string
+	for i := range 90 {
+		calls = append(calls, fmt.Sprintf(`{"args": {"s": "text-%02d"}}`, i))
+	}
+	u, c := load(t, "Recall", calls...)
+	for _, way := range []int{-16, 4} {
+		limits := bounds
+		if way > 0 {
+			limits.Inputs = 6
+		}
+		p, err := Select(u, c, limits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := &Fitter{Needed: 0.98, Seconds: 0.5, State: "warm", Say: func(s string) { t.Log(s) }}
+		f.Production = &hotspots.Subtree{}
+		production, err := f.attempt(t.Context(), *p.scaled(way), "production")
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Production = production.run.Subtree
+		for tries := 3; ; tries-- { // a short profile can miss
+			fitted := *p
+			fit, err := f.Fit(t.Context(), &fitted)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if fitted.Scale*way > 0 && min(fit.Callees.High, fit.Lines.High) >= 0.98 {
+				break
+			}
+			if tries == 1 {
+				t.Fatalf("production has %d inputs, and the benchmark %d: %+v", p.scaled(way).Inputs(), fitted.Inputs(),
+					fit.Tried)
+			}
+		}
+	}
+}
+
+// TestSame: for a profile of the same benchmark nothing is tried. For one with a callee that the
+// program does not have, the fit says so.
+func TestSame(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it profiles for some seconds")
+	}
+	u, c := load(t, "Fold", mixed(50)...)
+	p, err := Select(u, c, bounds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &Fitter{Production: &hotspots.Subtree{}, Needed: 0.98, Seconds: 0.5, State: "warm", Say: func(string) {}}
+	one, err := f.attempt(t.Context(), *p, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Production = one.run.Subtree
+	for tries := 3; ; tries-- { // one of 20 intervals lacks the truth
+		same := *p
+		fit, err := f.Fit(t.Context(), &same)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(fit.Tried) == 1 && !fit.Held && same.moved == 0 {
+			break
+		}
 		if tries == 1 {
-			t.Fatalf("%.3f alike at most: %+v", got, fit.Tried)
+			t.Fatalf("%+v", fit.Tried)
+		}
+	}
+	other := *one.run.Subtree
+	other.Callees = maps.Clone(other.Callees)
+	total := 0.0
+	for _, v := range other.Callees {
+		total += v
+	}
+	other.Callees["ex.com/p.gone"] = total / 2
+	f.Production = &other
+	fit, err := f.Measure(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost := map[string]float64{}
+	sum := 0.0
+	for _, l := range fit.Lost {
+		if l.By == "callee" {
+			lost[l.Why] = l.Share
+			sum += l.Share
+		}
+	}
+	if fit.Reached || math.Abs(lost[whys[byBuild]]-1.0/6) > 0.001 {
+		t.Errorf("%v", fit.Lost)
+	}
+	if math.Abs(sum-(1-fit.Callees.Plain)) > 0.001 {
+		t.Errorf("the parts of the distance add up to %.3f, and not to %.3f", sum, 1-fit.Callees.Plain)
+	}
+}
+
+// TestPlaces: copies of an input share an argument that hardly varies, and own the others.
+func TestPlaces(t *testing.T) {
+	var calls []string
+	for i := range 40 {
+		calls = append(calls, fmt.Sprintf(`{"args": {"s": "Text-%02d", "n": 3}}`, i))
+	}
+	u, c := load(t, "Fold", calls...)
+	p, err := Select(u, c, bounds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	more := p.scaled(16)
+	if more.Inputs() != 40 || more.Places != 8 || p.scaled(-64) == nil || p.scaled(-64).Inputs() != 1 {
+		t.Errorf("%d inputs at %d places", more.Inputs(), more.Places)
+	}
+	text, err := more.File(Form{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(text, "strings.Clone(c.arg0)") {
+		t.Errorf("the texts are not copied\n%s", text)
+	}
+	run(t, u, text)
+	c.Facets.Params[0].Distinct = 1
+	if p.CanBeCold() || p.scaled(16).Places != 0 {
+		t.Error("an argument that does not vary is copied")
+	}
+}
+
+// TestWhy gives each cause to a part that differs.
+func TestWhy(t *testing.T) {
+	tree := func(inlined float64, parts map[string]float64) *hotspots.Subtree {
+		return &hotspots.Subtree{
+			Callees: parts, Lines: parts, Effective: 10_000, Inlined: map[string]float64{"m.f": inlined},
+		}
+	}
+	x := explainer{
+		tree(50, map[string]float64{"m.f": 50, "m.g": 50}),
+		&Run{Subtree: tree(0, map[string]float64{"m.f": 20, "m.g": 80}), lacking: []string{"m.old"}},
+		[]*hotspots.Subtree{tree(0, map[string]float64{"m.f": 10, "m.g": 90}), tree(0, map[string]float64{"m.g": 100})},
+	}
+	for _, c := range []struct {
+		kind, name   string
+		there, here  float64
+		want         cause
+		withoutAlone bool
+	}{
+		{"callee", hotspots.Collector, 0.1, 0, byCollector, false},
+		{"callee", "m.old", 0.1, 0, byBuild, false},
+		{"callee", "m.rare", 0.1, 0, byRecording, false},
+		{"callee", "m.new", 0, 0.1, byAbsence, false},
+		{"callee", "m.f", 0.5, 0.2, byInlining, false},
+		{"callee", "runtime.growslice", 0.5, 0.2, byRuntime, false},
+		{"line", "m.f", 0.5, 0.2, byState, false},
+		{"line", "m.f", 0.05, 0.2, byInputs, false},
+		{"line", "m.f", 0.5, 0.2, byInputs, true},
+	} {
+		with := x
+		if c.withoutAlone {
+			with.groups = nil
+		}
+		part := beagle.SimilarPart{Name: c.name, Production: c.there, Benchmark: c.here}
+		if got := with.cause(c.kind, part); got != c.want {
+			t.Errorf("%s %s: %s", c.kind, c.name, whys[got])
 		}
 	}
 }
@@ -381,19 +602,22 @@ func TestHandedIsNotSeen(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Handed, p.Work = true, maxWork
-	f := &Fitter{Production: &hotspots.Subtree{}, Needed: 0.98, Seconds: 0.5, Say: func(string) {}}
-	alone, err := f.attempt(t.Context(), *p, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if share := alone.run.Subtree.Share; share > 0.9 {
-		t.Errorf("%.2f of the time is the target's", share)
-	}
-	for name := range alone.run.Subtree.Callees {
-		if strings.Contains(name, "Replay") {
-			t.Errorf("%s counts as a part of the target", name)
+	longer(t, 0.5, func(seconds float64) error {
+		f := &Fitter{Production: &hotspots.Subtree{}, Needed: 0.98, Seconds: seconds, Say: func(string) {}}
+		alone, err := f.attempt(t.Context(), *p, "")
+		if err != nil {
+			return err
 		}
-	}
+		for name := range alone.run.Subtree.Callees {
+			if strings.Contains(name, "Replay") {
+				t.Errorf("%s counts as a part of the target", name)
+			}
+		}
+		if share := alone.run.Subtree.Share; share > 0.9 {
+			return fmt.Errorf("%.2f of the time is the target's", share)
+		}
+		return nil
+	})
 }
 
 // TestFewSamples: a form whose profile says little does not win by a higher estimate.
@@ -449,20 +673,20 @@ func TestExplainsSamples(t *testing.T) {
 	f := &Fitter{Production: tree(50, 30, 20), Needed: 0.98, Seconds: 10}
 	near := tree(100, 60, 40)
 	fit := f.Compare(near)
-	f.Explain(fit, near)
+	f.Explain(fit, &Run{Subtree: near})
 	text := strings.Join(fit.Warnings, "\n")
 	if fit.Enough < 1000 || !strings.Contains(text, "times as long") || !strings.Contains(text, "--seconds") {
 		t.Errorf("%v samples; %s", fit.Enough, text)
 	}
 	far := tree(20, 30, 150)
 	fit = f.Compare(far)
-	f.Explain(fit, far)
+	f.Explain(fit, &Run{Subtree: far})
 	if fit.Enough != 0 || len(fit.Warnings) != 0 || len(fit.Why) == 0 || fit.Itself != nil {
 		t.Errorf("%+v", fit)
 	}
 	f.Halves = [2]*hotspots.Subtree{tree(20, 15, 10), tree(30, 15, 10)}
 	fit = f.Compare(far)
-	f.Explain(fit, far)
+	f.Explain(fit, &Run{Subtree: far})
 	text = strings.Join(fit.Why, "\n")
 	if !strings.Contains(text, "(44.4 and 54.5 % in its earlier and later profiles)") {
 		t.Errorf("production's own differences are not told:\n%s", text)

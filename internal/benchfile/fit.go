@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/hotspots"
@@ -17,6 +16,7 @@ import (
 type Fitter struct {
 	Production *hotspots.Subtree
 	Halves     [2]*hotspots.Subtree // of production's profiles, the earlier ones first; nil with one alone
+	Split      [2]*hotspots.Subtree // production's samples, divided by chance: one part to fit, one held out
 	Needed     float64              // similarity, such as 0.98
 	Seconds    float64              // of each profile
 	PGO        string               // profile for the compiler, "" for none
@@ -29,9 +29,14 @@ func (f *Fitter) Compare(run *hotspots.Subtree) *beagle.BenchmarkFit {
 	p := f.Production
 	out := &beagle.BenchmarkFit{Target: p.Target, Share: p.Share, Needed: f.Needed, Seconds: f.Seconds}
 	out.Callees, out.Lines = similarities(p, run)
-	if a, b := f.Halves[0], f.Halves[1]; a != nil && b != nil {
-		out.Itself = &beagle.SelfFit{}
-		out.Itself.Callees, out.Itself.Lines = similarities(a, b)
+	halves := f.Halves
+	byTime := halves[0] != nil && halves[1] != nil
+	if !byTime {
+		halves = f.Split
+	}
+	if halves[0] != nil && halves[1] != nil {
+		out.Itself = &beagle.SelfFit{ByTime: byTime}
+		out.Itself.Callees, out.Itself.Lines = similarities(halves[0], halves[1])
 	}
 	worst := similarity.Worst(out.Callees, out.Lines)
 	out.Reached = worst.Estimate >= f.Needed
@@ -55,14 +60,59 @@ type try struct {
 	fit  *beagle.BenchmarkFit
 	what string
 	run  *Run
+
+	groups []*hotspots.Subtree // profiles of single groups, once they were taken
 }
 
 // Fit profiles the plan's benchmark and compares it with production. While the two are clearly not
-// alike, it tries calls that are handed over, then inputs that lie in memory and not in caches, and
-// then other shares of the groups. It keeps the first form that is alike enough, or the most alike
-// one. The plan becomes that form.
+// alike, it tries calls that are handed over, then inputs that lie in memory and not in caches,
+// then more or fewer inputs until they repeat, and then other shares of the groups. It keeps the
+// first form that is alike enough, or the most alike one. The plan becomes that form.
+//
+// The best of several forms looks better than it is, by chance. So forms are compared with one half
+// of production's samples. The chosen one is profiled anew, and compared with the other half.
 func (f *Fitter) Fit(ctx context.Context, p *Plan) (*beagle.BenchmarkFit, error) {
-	var tries []*try
+	p.Cold, p.Handed = f.State == "cold", f.State == "handed"
+	first, err := f.attempt(ctx, *p, "the recorded shares")
+	if err != nil {
+		return nil, err
+	}
+	if !unlike(first) {
+		return f.conclude([]*try{first}, first), nil
+	}
+	// Fit to one half.
+	fitter := *f
+	held := f.Split[0] != nil && f.Split[1] != nil
+	if held {
+		fitter.Production = f.Split[0]
+		first.fit = fitter.Compare(first.run.Subtree)
+	}
+	tries, best, err := fitter.search(ctx, first)
+	if err != nil {
+		return nil, err
+	}
+	*p = best.plan
+	if best == first { // compare it with all samples again: nothing was chosen
+		first.fit = f.Compare(first.run.Subtree)
+		return f.conclude(tries, best), nil
+	}
+	if !held {
+		return f.conclude(tries, best), nil
+	}
+	// Compare the form with the other half.
+	fitter.Production = f.Split[1]
+	last, err := fitter.attempt(ctx, best.plan, "profiled anew, against the samples that were held out")
+	if err != nil {
+		return nil, err
+	}
+	last.fit.Held = true
+	last.groups = best.groups
+	return fitter.conclude(append(tries, last), last), nil
+}
+
+// search tries other forms than the first, and returns all of them and the most alike one.
+func (f *Fitter) search(ctx context.Context, first *try) (tries []*try, best *try, err error) {
+	tries, best = []*try{first}, first
 	attempt := func(plan Plan, what string) (*try, error) {
 		t, err := f.attempt(ctx, plan, what)
 		if err == nil {
@@ -70,17 +120,12 @@ func (f *Fitter) Fit(ctx context.Context, p *Plan) (*beagle.BenchmarkFit, error)
 		}
 		return t, err
 	}
-	// Begin with the form that --state names, or with the plainest one.
-	p.Cold, p.Handed = f.State == "cold", f.State == "handed"
-	best, err := attempt(*p, "the recorded shares")
-	if err != nil {
-		return nil, err
-	}
+	p := first.plan
 	// A service reads the input just before the call: let the benchmark do so, with other work.
-	if unlike(best) && f.State == "auto" {
-		handed, err := f.hand(*p, attempt)
+	if f.State == "auto" {
+		handed, err := f.hand(p, attempt)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if handed != nil && better(handed, best) {
 			best = handed
@@ -88,34 +133,66 @@ func (f *Fitter) Fit(ctx context.Context, p *Plan) (*beagle.BenchmarkFit, error)
 	}
 	// Inputs that lie in memory are the other way to a call that waits for its data.
 	if unlike(best) && f.State == "auto" && p.CanBeCold() && !best.plan.Handed {
-		other := *p
+		other := p
 		other.Cold = true
 		t, err := attempt(other, "the recorded shares")
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if better(t, best) {
 			best = t
 		}
 	}
+	if unlike(best) && !best.plan.Cold {
+		if best, err = f.scale(best, attempt); err != nil {
+			return nil, nil, err
+		}
+	}
 	// Last, doubt the recorded shares of the groups themselves.
 	if unlike(best) && len(p.Groups) > 1 {
-		plan, err := f.reweigh(ctx, best)
+		plan, groups, err := f.reweigh(ctx, best)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
+		best.groups = groups
 		if plan != nil {
 			t, err := attempt(*plan, "shares moved towards production's profile")
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
-			if better(t, best) {
+			if t.groups = groups; better(t, best) {
 				best = t
 			}
 		}
 	}
-	*p = best.plan
-	return f.conclude(tries, best), nil
+	return tries, best, nil
+}
+
+// scale returns the most alike form with more inputs until they repeat, or else with fewer: four
+// times in each step, while that makes it more alike.
+func (f *Fitter) scale(best *try, attempt func(Plan, string) (*try, error)) (*try, error) {
+	const step, most = 4, 64
+	from := best
+	for _, way := range []int{1, -1} {
+		for factor := step; factor <= most && unlike(best); factor *= step {
+			plan := from.plan.scaled(way * factor)
+			if plan == nil {
+				break
+			}
+			t, err := attempt(*plan, "the recorded shares")
+			if err != nil {
+				return nil, err
+			}
+			if !better(t, best) {
+				break
+			}
+			best = t
+		}
+		if best != from {
+			break
+		}
+	}
+	return best, nil
 }
 
 // hand returns the most alike form whose calls are handed over. It adds other work, four times as
@@ -193,6 +270,9 @@ func (f *Fitter) attempt(ctx context.Context, plan Plan, what string) (*try, err
 	if err == nil && plan.Work > 0 { // most of the time is no call's
 		run, err = b.Profile(ctx, pattern, f.Seconds*min(1/run.Subtree.Share, mostLonger))
 	}
+	if err == nil {
+		err = b.Lacks(run, f.Production)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -207,23 +287,28 @@ const (
 	apartShare = 0.01  // of the calls: smaller groups keep their weight, few samples would move it
 )
 
-// reweigh profiles each group alone and finds the shares of the groups that make the whole most
-// likely. It returns nil when that changes nothing.
-func (f *Fitter) reweigh(ctx context.Context, from *try) (*Plan, error) {
+// maxWeight bounds how often a group may count for what the recording says, and how seldom. Beyond
+// that, the recording is of other traffic.
+const maxWeight = 10
+
+// reweigh profiles each group alone and finds the shares of the groups whose sum is most like
+// production. It returns the groups' profiles, and nil for a plan when that changes nothing.
+func (f *Fitter) reweigh(ctx context.Context, from *try) (*Plan, []*hotspots.Subtree, error) {
 	// Build a benchmark with a part for each group.
 	plan := from.plan
 	text, err := plan.File(Form{Apart: true})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	b, err := Build(ctx, plan.Unit, plan.Path(), text, f.PGO)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer b.Close()
 	f.Say(fmt.Sprintf("profiling each of %d groups alone", len(plan.Groups)))
 	// Profile the groups that have a notable share.
-	var shapes []similarity.Shape
+	var alone []*hotspots.Subtree
+	var shapes [][]similarity.Shape
 	var costs, start []float64
 	var which []int
 	for i, g := range plan.Groups {
@@ -233,31 +318,25 @@ func (f *Fitter) reweigh(ctx context.Context, from *try) (*Plan, error) {
 		run, err := b.Profile(ctx, fmt.Sprintf("^Benchmark%sApart$/^g%d$", plan.name(), i),
 			max(0.5, f.Seconds*math.Sqrt(g.Share)/2))
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		which = append(which, i)
 		costs = append(costs, run.call())
 		start = append(start, g.Weight*run.call())
-		shapes = append(shapes, jointShape(run.Subtree))
+		alone = append(alone, run.Subtree)
+		shapes = append(shapes, shapesOf(run.Subtree))
 	}
 	if len(which) < 2 {
-		return nil, nil
+		return nil, alone, nil
 	}
 	// Find the shares whose sum is most like production.
-	weights := similarity.Mix(jointShape(f.Production), shapes, start)
-	return plan.weighed(which, weights, costs), nil
+	weights := similarity.Mix(shapesOf(f.Production), shapes, start, maxWeight)
+	return plan.weighed(which, weights, costs), alone, nil
 }
 
-// jointShape returns a shape over callees and lines at once: each has half of the time.
-func jointShape(s *hotspots.Subtree) similarity.Shape {
-	out := similarity.Shape{Parts: map[string]float64{}, Samples: s.Effective}
-	for name, v := range s.Callees {
-		out.Parts["callee "+name] += v
-	}
-	for name, v := range s.Lines {
-		out.Parts["line "+name] += v
-	}
-	return out
+// shapesOf returns how a subtree divides by callee and by line.
+func shapesOf(s *hotspots.Subtree) []similarity.Shape {
+	return []similarity.Shape{shape(s.Callees, s.Effective), shape(s.Lines, s.Effective)}
 }
 
 // weighed returns the plan with other weights of some groups. shares are of the time, costs the
@@ -294,44 +373,58 @@ func (f *Fitter) conclude(tries []*try, best *try) *beagle.BenchmarkFit {
 			Moved: t.plan.moved, Accepted: t == best,
 		})
 	}
-	f.Explain(out, best.run.Subtree)
+	f.Explain(out, best.run, best.groups...)
 	return out
 }
 
-// Explain says of the parts that are clearly not alike why a benchmark may not match them, and what
-// longer profiles would show. run is the profile of the benchmark.
-func (f *Fitter) Explain(fit *beagle.BenchmarkFit, run *hotspots.Subtree) {
-	fit.Why = nil
-	// explain gives a reason for each part that clearly differs, and reports the first few.
-	explain := func(kind string, parts, halves []beagle.SimilarPart) {
+// Explain says of the parts that are clearly not alike why a benchmark may not match them, and how
+// much of the distance that makes. It also says what longer profiles would show. groups are
+// profiles of single groups of inputs, if there are any.
+func (f *Fitter) Explain(fit *beagle.BenchmarkFit, run *Run, groups ...*hotspots.Subtree) {
+	fit.Why, fit.Lost = nil, nil
+	var halves beagle.SelfFit
+	if fit.Itself != nil && fit.Itself.ByTime {
+		halves = *fit.Itself
+	}
+	x := explainer{f.Production, run, groups}
+	for _, by := range []struct {
+		kind   string
+		of     beagle.Similarity
+		halves []beagle.SimilarPart
+	}{{"callee", fit.Callees, halves.Callees.Parts}, {"line", fit.Lines, halves.Lines.Parts}} {
 		const told, small = 5, 0.005
-		for i := range parts {
-			p := &parts[i]
-			if !p.Clear || math.Abs(p.Production-p.Benchmark) < small {
+		lost := map[cause]float64{}
+		for i := range by.of.Parts {
+			p := &by.of.Parts[i]
+			points := math.Abs(p.Production-p.Benchmark) / 2
+			if !p.Clear {
+				lost[byChance] += points
 				continue
 			}
-			if p.Why = reason(kind, *p); len(fit.Why) < 2*told {
+			why := x.cause(by.kind, *p)
+			lost[why] += points
+			if fit.Reached || 2*points < small {
+				continue
+			}
+			if p.Why = whys[why]; i < told {
 				fit.Why = append(fit.Why,
-					fmt.Sprintf("%s %s: %.1f %% of production's time%s, %.1f %% of the benchmark's: %s",
-						kind, p.Name, 100*p.Production, inHalves(halves, p.Name), 100*p.Benchmark, p.Why))
+					fmt.Sprintf("%s %s: %.1f %% of production's time%s, %.1f %% of the benchmark's: %s", by.kind,
+						p.Name, 100*p.Production, inHalves(by.halves, p.Name), 100*p.Benchmark, p.Why))
 			}
 		}
-	}
-	if !fit.Reached {
-		var halves beagle.SelfFit
-		if fit.Itself != nil {
-			halves = *fit.Itself
+		for c, why := range whys {
+			if lost[cause(c)] >= 0.0005 {
+				fit.Lost = append(fit.Lost, beagle.LostSimilarity{By: by.kind, Share: lost[cause(c)], Why: why})
+			}
 		}
-		explain("callee", fit.Callees.Parts, halves.Callees.Parts)
-		explain("line", fit.Lines.Parts, halves.Lines.Parts)
 	}
 	// Estimate how much longer the profiles must be, where these cannot show the similarity.
 	if fit.Shown || min(fit.Callees.High, fit.Lines.High) < fit.Needed {
 		return
 	}
-	p := f.Production
-	callees := similarity.SamplesNeeded(shape(p.Callees, p.Effective), shape(run.Callees, run.Effective), f.Needed)
-	lines := similarity.SamplesNeeded(shape(p.Lines, p.Effective), shape(run.Lines, run.Effective), f.Needed)
+	p, b := f.Production, run.Subtree
+	callees := similarity.SamplesNeeded(shape(p.Callees, p.Effective), shape(b.Callees, b.Effective), f.Needed)
+	lines := similarity.SamplesNeeded(shape(p.Lines, p.Effective), shape(b.Lines, b.Effective), f.Needed)
 	if callees > 0 && lines > 0 {
 		fit.Enough = max(callees, lines)
 	}
@@ -364,24 +457,6 @@ func tooFew(fit *beagle.BenchmarkFit) string {
 		text += fmt.Sprintf(", and --seconds %.0f", math.Ceil(fit.Enough/max(own, 1)*max(fit.Seconds, 1)))
 	}
 	return text
-}
-
-// reason guesses from a part's name and shares what makes the difference.
-func reason(kind string, p beagle.SimilarPart) string {
-	switch {
-	case p.Name == hotspots.Collector:
-		return "it depends on the heap of the whole service, which a benchmark of one function does not have"
-	case p.Benchmark == 0:
-		return "no recorded input leads there: capture for longer, or at the hours when it happens"
-	case p.Production == 0:
-		return "production spends no time there: its calls have other inputs, or its build differs (--pgo)"
-	case kind == "callee" && strings.HasPrefix(p.Name, "runtime.") && p.Production > p.Benchmark:
-		return "Go's runtime takes longer in a large heap with many goroutines"
-	case p.Production > p.Benchmark:
-		return "production takes longer there: other inputs, or data that is not in its caches"
-	}
-	return "production takes less time there: other inputs, or its caller has just read the data, which then lies " +
-		"in nearer caches than the benchmark's"
 }
 
 // Measure compares the plan's benchmark with production as it is.

@@ -16,9 +16,16 @@ import (
 // maxWork bounds the pieces of other work, about 40 KB of code: as much as nearest caches hold.
 const maxWork = 64
 
-// state names where calls find their inputs.
+// state names where calls find their inputs, and how many there are.
 func (p *Plan) state() string {
 	switch {
+	case p.Scale != 0:
+		plain := *p
+		plain.Scale = 0
+		if p.Scale < 0 {
+			return fmt.Sprintf("%s, a %dth of the inputs until they repeat", plain.state(), -p.Scale)
+		}
+		return fmt.Sprintf("%s, %d times as many inputs until they repeat", plain.state(), p.Scale)
 	case p.Handed && p.Work > 0:
 		return fmt.Sprintf("handed over, with %d pieces of other work before each call", p.Work)
 	case p.Handed:

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -73,6 +74,21 @@ type Run struct {
 	Table   *hotspots.Table
 	Subtree *hotspots.Subtree
 	Part    *beagle.BenchmarkPart // nil when no loop is seen to call the target
+	lacking []string              // callees of production that the program does not have
+}
+
+// Lacks notes which callees of production the program does not have. Only functions that are no
+// methods are looked for: the names of methods and of instances have several forms.
+func (b *Bench) Lacks(run *Run, production *hotspots.Subtree) error {
+	program, err := os.ReadFile(b.program)
+	for name := range production.Callees {
+		base := name[strings.LastIndexByte(name, '/')+1:]
+		if strings.Count(base, ".") == 1 && !strings.Contains(base, "[") &&
+			!bytes.Contains(program, []byte("\x00"+name+"\x00")) {
+			run.lacking = append(run.lacking, name)
+		}
+	}
+	return err
 }
 
 // call returns the time of a call, without what the benchmark does between calls.

@@ -31,8 +31,13 @@ type Plan struct {
 	Cold     bool   // each call finds its input in memory, and not in a cache
 	Handed   bool   // the benchmark reads each input just before its call, as a caller does
 	Work     int    // pieces of other work between that and the call
+	Scale    int    // Fit's factor for the number of inputs until they repeat; divides it when negative, 0 for none
+	Places   int    // in memory, for each input that is called as often; 0 is 1
 	Notes    []string
 	moved    float64 // by how much Fit changed the groups' weights
+	bytes    int     // bound of the source text
+	strata   []corpus.InputClass
+	from     *pool
 }
 
 // A Group is a stratum of alike inputs.
@@ -86,16 +91,49 @@ func Select(u *source.Unit, c *beagle.Corpus, o Options) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Distinct = len(pool.records)
-	for n := o.Inputs; ; n = n * 3 / 4 {
-		p.Groups = p.draw(strata, n, pool)
-		if p.size() <= o.Bytes || n <= 1 {
+	p.Distinct, p.bytes, p.strata, p.from = len(pool.records), o.Bytes, strata, pool
+	p.fill(o.Inputs)
+	p.extremes(strata, pool)
+	return p, nil
+}
+
+// fill draws about n inputs, or as many as the file has room for. Groups keep their weights.
+func (p *Plan) fill(n int) {
+	had := p.Groups
+	for ; ; n = n * 3 / 4 {
+		p.Groups = p.draw(p.strata, n, p.from)
+		if p.size() <= p.bytes || n <= 1 {
 			break
 		}
 	}
+	for i := range had {
+		p.Groups[i].Weight = had[i].Weight
+	}
 	p.Rule = p.rule()
-	p.extremes(strata, pool)
-	return p, nil
+}
+
+// scaled returns the plan with other numbers of inputs until they repeat: a factor, or a divisor
+// when negative. More inputs are recorded ones, as far as there are more and the file has room, and
+// then the same ones at several places in memory. It returns nil where that changes nothing.
+func (p *Plan) scaled(scale int) *Plan {
+	out := *p
+	out.Scale = scale
+	if scale < 0 {
+		out.fill(p.Inputs() / -scale)
+		if out.Inputs() >= p.Inputs() {
+			return nil
+		}
+		return &out
+	}
+	out.fill(p.Inputs() * scale)
+	if want := p.Inputs() * scale; p.CanBeCold() {
+		out.Places = want / out.Inputs()
+	}
+	if out.Places < 2 && out.Inputs() <= p.Inputs() {
+		return nil
+	}
+	out.Rule = out.rule()
+	return &out
 }
 
 // A pool holds the records that Go source can hold.
@@ -281,11 +319,21 @@ func (p *Plan) size() int {
 // rule describes how the benchmark's distinct inputs stand for all.
 func (p *Plan) rule() string {
 	n := p.Inputs()
-	if n == p.Distinct {
-		return fmt.Sprintf("all %d distinct inputs, so that caches and branch predictors see as many as recorded", n)
-	}
-	return fmt.Sprintf("%d of %d distinct inputs: each group of alike inputs keeps its share of the calls, and an "+
+	text := fmt.Sprintf("%d of %d distinct inputs: each group of alike inputs keeps its share of the calls, and an "+
 		"input stands for %.1f of its kind", n, p.Distinct, float64(p.Distinct)/float64(n))
+	if n == p.Distinct {
+		text = fmt.Sprintf("all %d distinct inputs, so that caches and branch predictors see as many as recorded", n)
+	}
+	switch {
+	case p.Scale < 0:
+		text += fmt.Sprintf("; a %dth of what the file could hold, which makes the profile like production's", -p.Scale)
+	case p.Scale > 0:
+		text += fmt.Sprintf("; %d times as many as at first, which makes the profile like production's", p.Scale)
+	}
+	if p.Places > 1 {
+		text += fmt.Sprintf("; each lies at up to %d places in memory, in turn", p.Places)
+	}
+	return text
 }
 
 // extremes picks inputs that are timed alone: the longest, the shortest, and one of each of the

@@ -111,14 +111,27 @@ func (p *Plan) writeCalls(b *strings.Builder) {
 	setup, body := p.inputs(times)
 	b.WriteString(setup)
 	fmt.Fprintf(b, "\tall := []%sCall{\n%s\t}\n\tvar calls []*%sCall\n", p.lower(), body, p.lower())
-	b.WriteString("\tfor i := range all {\n\t\tfor n := 0; n < all[i].times; n++ {\n" +
-		"\t\t\tcalls = append(calls, &all[i])\n\t\t}\n\t}\n")
+	if p.Places > 1 && !p.Cold {
+		p.writePlaces(b)
+	} else {
+		b.WriteString("\tfor i := range all {\n\t\tfor n := 0; n < all[i].times; n++ {\n" +
+			"\t\t\tcalls = append(calls, &all[i])\n\t\t}\n\t}\n")
+	}
 	if p.Cold {
 		p.writeCopies(b)
 	}
 	b.WriteString("\tseed := uint64(1)\n\tfor i := len(calls) - 1; i > 0; i-- {\n" +
 		"\t\tseed = seed*6364136223846793005 + 1442695040888963407\n\t\tj := int(seed>>33) % (i + 1)\n" +
 		"\t\tcalls[i], calls[j] = calls[j], calls[i]\n\t}\n\treturn calls\n}\n\n")
+}
+
+// writePlaces gives each input several places in memory, which its calls take in turn.
+func (p *Plan) writePlaces(b *strings.Builder) {
+	fmt.Fprintf(b, "\t// More inputs follow until they repeat: each has up to %[1]d places in memory, in turn.\n"+
+		"\tfor i := range all {\n\t\tplaces := []*%[2]sCall{&all[i]}\n"+
+		"\t\tfor n := 0; n < all[i].times; n++ {\n\t\t\tif c := &all[i]; n > 0 && n < %[1]d {\n"+
+		"\t\t\t\tplaces = append(places, &%[2]sCall{%[3]s})\n\t\t\t}\n"+
+		"\t\t\tcalls = append(calls, places[n%%len(places)])\n\t\t}\n\t}\n", p.Places, p.lower(), p.copies())
 }
 
 // writeCopies gives each call memory of its own, more than caches hold.
@@ -137,7 +150,7 @@ func (p *Plan) writeCopies(b *strings.Builder) {
 func (p *Plan) copies() string {
 	list := []string{"times: 1"}
 	for i, q := range p.Unit.Target.Params {
-		if form := copied(q.Type); form != "" {
+		if form := copied(q.Type); form != "" && p.varies(i) {
 			list = append(list, fmt.Sprintf("arg%d: "+form, i, i))
 			continue
 		}
@@ -157,9 +170,22 @@ func copied(typ string) string {
 	return ""
 }
 
+// varies reports whether a parameter has other values from call to call. One that hardly has, such
+// as a host's name, lies at one place in production, too: copies of an input share it.
+func (p *Plan) varies(i int) bool {
+	const least = 1.0 / 16
+	f := p.Corpus.Facets
+	return i >= len(f.Params) || float64(f.Params[i].Distinct) >= least*float64(f.Records)
+}
+
 // CanBeCold reports whether inputs can be copied to memory of their own.
 func (p *Plan) CanBeCold() bool {
-	return slices.ContainsFunc(p.Unit.Target.Params, func(q beagle.Param) bool { return copied(q.Type) != "" })
+	for i, q := range p.Unit.Target.Params {
+		if copied(q.Type) != "" && p.varies(i) {
+			return true
+		}
+	}
+	return false
 }
 
 // times returns how often each input of each group is called.
@@ -170,7 +196,7 @@ func (p *Plan) times() [][]int {
 			shares = append(shares, g.Weight*in.Share)
 		}
 	}
-	counts := apportion(shares, max(schedule, 2*len(shares)), 1)
+	counts := apportion(shares, max(schedule, 2*len(shares)*max(p.Places, 1)), 1)
 	out := make([][]int, len(p.Groups))
 	for i, g := range p.Groups {
 		out[i], counts = counts[:len(g.Inputs)], counts[len(g.Inputs):]

@@ -316,7 +316,7 @@ func (ag *agenda) dry() bool { return ag.Barren > barrenLimit }
 func (ag *agenda) take(id int) (Proposal, error) {
 	i := slices.IndexFunc(ag.Pending, func(p Proposal) bool { return p.ID == id })
 	if i < 0 {
-		return Proposal{}, fmt.Errorf("evolve: proposal %d is not pending: unknown, or told before", id)
+		return Proposal{}, fmt.Errorf("evolve: proposal %d is not pending: unknown, or answered before", id)
 	}
 	p := ag.Pending[i]
 	ag.Pending = slices.Delete(ag.Pending, i, i+1)

@@ -135,7 +135,7 @@ func (x *inPlaceEvidence) holder(ctx context.Context, path string) (string, erro
 		return fits[0], ctx.Err()
 	}
 	return "", usage(fmt.Sprintf("--corpus %s: the records may be calls of %s", path, strings.Join(fits, " and of ")),
-		fmt.Sprintf("say whose they are: --corpus %s=%s", fits[0], path))
+		fmt.Sprintf("name their function: --corpus %s=%s", fits[0], path))
 }
 
 // recall takes up the corpora that record made in another process.

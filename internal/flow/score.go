@@ -276,7 +276,7 @@ func (p *placeTimer) confirm(
 	for i := range ms {
 		ms[i].Notes = append(ms[i].Notes, "timed in the benchmarks "+strings.Join(names, ", "))
 		if p.lab.unit.Scope.Group() {
-			ms[i].Notes = append(ms[i].Notes, "a call of the figures is an iteration of these benchmarks")
+			ms[i].Notes = append(ms[i].Notes, "the figures count an iteration of these benchmarks as a call")
 		}
 		for _, c := range ms[i].InputClasses {
 			if ms[i].Faster && c.Ratio.High < bench.Least(p.spec.Score) {

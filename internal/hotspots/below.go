@@ -3,6 +3,7 @@ package hotspots
 import (
 	"cmp"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -17,6 +18,7 @@ type Subtree struct {
 	Effective float64            // of equal weight
 	Callees   map[string]float64 // where the time is spent: [SelfCallee] or a function below
 	Lines     map[string]float64 // of the target's own text, callees included
+	Inlined   map[string]float64 // of Callees: what is inlined into its caller
 	Symbols   []string           // its names in the profiles
 }
 
@@ -35,6 +37,34 @@ const Collector = "(garbage collection)"
 // A profile whose functions begin at other lines than in the checkout is refused, as is one that
 // never saw the function: both are a [beagle.UsageError].
 func (t *Table) Subtree(name string) (*Subtree, error) {
+	at, err := t.find(name)
+	if err != nil {
+		return nil, err
+	}
+	return t.subtree(at, func(k *stack) int64 { return k.count }), nil
+}
+
+// Halves returns what [Table.Subtree] does of two parts of the samples: each sample is in one of
+// them, by chance. A benchmark that is fitted to one part can be compared with the other.
+func (t *Table) Halves(name string) (out [2]*Subtree, err error) {
+	at, err := t.find(name)
+	if err != nil {
+		return out, err
+	}
+	r := rand.New(rand.NewPCG(3, 4))
+	first := map[*stack]int64{}
+	out[0] = t.subtree(at, func(k *stack) int64 {
+		for range k.count {
+			first[k] += int64(r.IntN(2))
+		}
+		return first[k]
+	})
+	out[1] = t.subtree(at, func(k *stack) int64 { return k.count - first[k] })
+	return out, nil
+}
+
+// find returns the function of own code with this name.
+func (t *Table) find(name string) (*cost, error) {
 	var at *cost
 	for _, c := range byCost(t.ranking.order) {
 		if c.is(name) && c.fn.class == own && (at == nil || c.fn.target == name) {
@@ -56,25 +86,38 @@ func (t *Table) Subtree(name string) (*Subtree, error) {
 			Remedy: "check the version out that was profiled, or profile this one: lines cannot be compared",
 		}
 	}
-	return t.subtree(at), nil
+	return at, nil
 }
 
-func (t *Table) subtree(at *cost) *Subtree {
+// subtree adds up the stacks below a function. samples returns how many of a stack's samples count.
+func (t *Table) subtree(at *cost, samples func(*stack) int64) *Subtree {
 	s := &Subtree{
 		Target: cmp.Or(at.fn.target, at.fn.key), Share: at.cum / t.ranking.m.total,
-		Callees: map[string]float64{}, Lines: map[string]float64{}, Symbols: at.fn.symbols,
+		Callees: map[string]float64{}, Lines: map[string]float64{}, Inlined: map[string]float64{},
+		Symbols: at.fn.symbols,
 	}
-	squares := 0.0
+	sum, squares := 0.0, 0.0
 	for _, i := range at.stacks {
 		k := t.ranking.m.stacks[i]
+		count := samples(k)
+		part := float64(count) / float64(max(k.count, 1))
+		weight := part * k.weight
+		if weight == 0 {
+			continue
+		}
 		top := outermost(k.frames, at.fn)
-		s.Callees[spentIn(k.frames[:top+1], at.fn)] += k.weight
-		s.Lines[fmt.Sprintf("%s:%d", at.fn.file, k.frames[top].line)] += k.weight
-		s.Samples += k.count
-		squares += k.weight * k.weight / float64(max(k.count, 1))
+		callee := spentIn(k.frames[:top+1], at.fn)
+		s.Callees[callee] += weight
+		if k.frames[0].inlined {
+			s.Inlined[callee] += weight
+		}
+		s.Lines[fmt.Sprintf("%s:%d", at.fn.file, k.frames[top].line)] += weight
+		s.Samples += count
+		sum += weight
+		squares += part * k.squares
 	}
 	if squares > 0 {
-		s.Effective = tidy(at.cum * at.cum / squares)
+		s.Effective = tidy(sum * sum / squares)
 	}
 	return s
 }

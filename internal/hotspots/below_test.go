@@ -60,6 +60,42 @@ func TestBelow(t *testing.T) {
 	}
 }
 
+// TestHalvesByChance: each sample is in one half. Samples of unequal weight count as fewer.
+func TestHalvesByChance(t *testing.T) {
+	plan := func(group string, seconds float64) *Profile {
+		p := planned{Kind: CPU, Seconds: seconds, Start: noon, Stacks: []string{
+			"300 strings.Index@/go/x.go:1 " + svc + "/p.Walk@/src/svc/p/p.go:5",
+			"100 " + svc + "/p.Walk@/src/svc/p/p.go:6",
+		}}.parse(t, group)
+		p.Group = group
+		return p
+	}
+	table, err := Rank([]*Profile{plan("a", 10), plan("b", 1000)}, Options{Checkout: &Checkout{Module: svc}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := table.Subtree(svc + "/p.Walk")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if whole.Samples != 800 || whole.Effective > 450 {
+		t.Errorf("%d samples, half of which weigh a hundredth of the others, count as %g", whole.Samples,
+			whole.Effective)
+	}
+	halves, err := table.Halves(svc + "/p.Walk")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := halves[0].Samples; n+halves[1].Samples != 800 || n < 340 || n > 460 {
+		t.Errorf("%d and %d samples", n, halves[1].Samples)
+	}
+	for name, v := range whole.Callees {
+		if got := halves[0].Callees[name] + halves[1].Callees[name]; math.Abs(got-v) > 1e-9 {
+			t.Errorf("%s: %g in the halves, %g in all", name, got, v)
+		}
+	}
+}
+
 // TestHalvesAreAlike splits a planted profile in two, and compares the subtrees.
 func TestHalvesAreAlike(t *testing.T) {
 	half := func(k int) *Subtree {

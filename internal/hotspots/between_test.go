@@ -82,8 +82,8 @@ func TestSpreadNeedsProfiles(t *testing.T) {
 	}
 }
 
-// TestSpreadOfHosts: that hosts differ is no spread within each: what differs between the sources is
-// known, and shares of one time are as certain as their samples.
+// TestSpreadOfHosts: that two hosts differ is no spread. Each is known by its own samples, and so
+// is their sum.
 func TestSpreadOfHosts(t *testing.T) {
 	r := rand.New(rand.NewPCG(17, 5))
 	all := drifting(t, r, 10, 500, 0)

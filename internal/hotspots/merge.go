@@ -13,11 +13,12 @@ import (
 
 // A stack is the same stack of all profiles of a kind.
 type stack struct {
-	frames []frame // the leaf first
-	weight float64 // cores, or the unit of the kind
-	gc     float64 // the collector's cores that this stack caused
-	count  int64   // samples
-	by     []portion
+	frames  []frame // the leaf first
+	weight  float64 // cores, or the unit of the kind
+	gc      float64 // the collector's cores that this stack caused
+	count   int64   // samples
+	squares float64 // of their weights
+	by      []portion
 }
 
 // A merged profile is the sum of all profiles of one kind.
@@ -237,6 +238,7 @@ func (m *merged) add(p *Profile, weight float64, n *namer, index map[string]*sta
 		}
 		// Add the sample to it.
 		count := max(p.samplesOf(s), 1)
+		square := v * v / float64(count)
 		k.weight += v
 		k.count += count
 		if n := len(k.by); n > 0 && k.by[n-1].profile == at {
@@ -247,8 +249,9 @@ func (m *merged) add(p *Profile, weight float64, n *namer, index map[string]*sta
 		m.total += v
 		m.samples += count
 		from.total += v
-		from.squares += v * v / float64(count)
-		m.squares += v * v / float64(count)
+		from.squares += square
+		k.squares += square
+		m.squares += square
 	}
 }
 

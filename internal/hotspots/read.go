@@ -176,7 +176,7 @@ func (p *Profile) findKind() error {
 		}
 	}
 	return &beagle.UsageError{
-		What: fmt.Sprintf("%s holds %s, of which no cost can be ranked", p.Source, strings.Join(types, ", ")),
+		What: fmt.Sprintf("%s holds %s, which has no cost to rank", p.Source, strings.Join(types, ", ")),
 		Remedy: "give a CPU, allocation, block or mutex profile: " +
 			"/debug/pprof/profile, allocs, block or mutex",
 	}

@@ -116,7 +116,7 @@ func (f *function) instantiate(in *instance, args []string) error {
 			"name one for each: ./pkg.Func[int,string]")
 	}
 	if !f.mentionsAll(list) {
-		return f.refusalError("its parameters and results do not tell which instantiation was called",
+		return f.refusalError("its parameters and results do not show which instantiation was called",
 			"name a function that calls it")
 	}
 	// Read the arguments in the scope of the file.

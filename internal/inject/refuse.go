@@ -144,7 +144,7 @@ func hides(t types.Type, seen map[types.Type]bool) string {
 	case *types.Signature, *types.Chan:
 		return "functions and channels mean nothing outside the process"
 	case *types.Interface:
-		return "values behind interfaces are seen when they are no pointers"
+		return "values in interfaces are seen unless they are pointers"
 	case *types.Slice:
 		if what := hides(u.Elem(), seen); what != "" {
 			return what

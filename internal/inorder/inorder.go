@@ -4,25 +4,19 @@
 // The sorts of package slices are compiled anew in each package and for each type of elements, 20
 // to 40 ms of the compiler's time and 10 to 20 kB each. With 153 of them they were an
 // eighth of the machine code of Beagle that a first build compiles. Here one sort serves all types:
-// it sorts places.
+// that of package sort, which swaps elements by reflection.
 package inorder
 
 import (
 	"cmp"
 	"iter"
 	"slices"
+	"sort"
 )
 
 // By sorts a list by a comparison, as of [slices.SortStableFunc]. Equal elements keep their order.
 func By[E any](list []E, compare func(a, b E) int) {
-	if len(list) < 2 {
-		return
-	}
-	from := places(len(list), func(i, j int) int { return compare(list[i], list[j]) })
-	was := append(make([]E, 0, len(list)), list...)
-	for to, i := range from {
-		list[to] = was[i]
-	}
+	sort.SliceStable(list, func(i, j int) bool { return compare(list[i], list[j]) < 0 })
 }
 
 // few is the length up to which a list is sorted by insertion: the time of longer ones grows with
@@ -59,16 +53,4 @@ func Collect[E any](elements iter.Seq[E], compare func(a, b E) int) []E {
 	list := slices.Collect(elements)
 	By(list, compare)
 	return list
-}
-
-// places returns the places 0 to n-1 in the order of a comparison.
-//
-//go:noinline
-func places(n int, compare func(i, j int) int) []int {
-	out := make([]int, n)
-	for i := range out {
-		out[i] = i
-	}
-	slices.SortStableFunc(out, compare)
-	return out
 }

@@ -44,7 +44,7 @@ var stages = []struct{ name, is string }{
 	{"machines",
 		"Both versions are compared as programs for 386, where an int has 32 bits, and for other machines whose " +
 			"emulator is installed."},
-	{"fuzz", "A search guided by the branches and comparisons of both versions looks for inputs that tell them apart."},
+	{"fuzz", "A search guided by the branches and comparisons of both versions looks for inputs on which they differ."},
 	{"proof",
 		"A solver searches an input on which the versions differ, for texts and lists up to some length; Go code " +
 			"tries its answer."},
@@ -74,9 +74,8 @@ var advice = map[beagle.Status]string{
 		"user; try another form of the same idea.",
 	beagle.Duplicate: "It compiles to the same machine code as a version that was judged before. Change what the " +
 		"program does, not how it is written.",
-	beagle.Equal: "It is the same for all that was tried, and not faster by enough to be told from noise. Look at " +
-		"the hot lines and the hot loop again: the compiler may have made the same code already, or the cost lies " +
-		"elsewhere.",
+	beagle.Equal: "It behaves the same on all inputs tried, and its gain is within the noise. Look at the hot lines " +
+		"and the hot loop again: the compiler may have made the same code already, or the cost lies elsewhere.",
 	beagle.Accepted: "Nothing speaks against it.",
 }
 

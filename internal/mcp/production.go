@@ -61,7 +61,7 @@ type captureAskIn struct {
 }
 
 type capturePullIn struct {
-	Target string `json:"target" jsonschema:"the function whose waiting calls are taken out of a capture that somebody else runs"`
+	Target string `json:"target" jsonschema:"the function whose waiting calls are taken from another controller's capture"`
 	PID    int    `json:"pid,omitempty" jsonschema:"in this process without a probe"`
 }
 
@@ -86,12 +86,13 @@ type moneyIn struct {
 func addProduction(s *sdk.Server, t tools) {
 	p := t.production
 	add(s, "hotspots", "Rank functions by money",
-		"Rank the functions of production's profiles by what they cost a year, as 'beagle hotspots --json' prints it: "+
-			"shares, price, what a saving frees, and the reason of every function that is left out.", true, t.money)
+		"Rank the functions of production's profiles by their cost a year, as 'beagle hotspots --json' prints it: "+
+			"shares, price, the machines that a saving frees, and the reason for each function left "+
+			"out.", true, t.money)
 	add(s, "bench", "Write a benchmark shaped like production",
-		"Make a Go benchmark of recorded calls, as 'beagle bench' does. With a profile of production it says "+
-			"how alike the two are, and what cannot be made alike. Nothing is written to the checkout: the "+
-			"server keeps the file.",
+		"Make a Go benchmark of recorded calls, as 'beagle bench' does. With a profile of production it reports how "+
+			"alike the two are, and which parts stay unlike. Nothing is written to the checkout: the server keeps "+
+			"the file.",
 		true, t.bench)
 	if !p.Capture && len(p.PIDs) == 0 {
 		return

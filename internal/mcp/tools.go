@@ -20,7 +20,7 @@ type hotspotsIn struct {
 // Hotspots are the functions of a profile that are worth a look.
 type Hotspots struct {
 	Unit     string    `json:"unit" jsonschema:"what the shares are of, such as cpu nanoseconds or samples"`
-	Total    float64   `json:"total" jsonschema:"seconds of processor time for cpu, else the count"`
+	Total    float64   `json:"total" jsonschema:"seconds of processor time for cpu, otherwise the count"`
 	Hotspots []Hotspot `json:"hotspots" jsonschema:"the module's own functions, by their net share of the time"`
 	Dropped  []Dropped `json:"dropped" jsonschema:"functions that cost more than the least share and are not listed, with the reason"`
 	Warnings []string  `json:"warnings,omitempty" jsonschema:"doubts about the profile, such as that it is of another build than the checkout"`
@@ -65,7 +65,7 @@ type Described struct {
 	Inputs    string             `json:"inputs,omitempty" jsonschema:"what the recorded inputs are like, in words"`
 	Facts     map[string]float64 `json:"facts,omitempty" jsonschema:"what is remarkable, with weights from 0 to 1; read_lessons takes them"`
 	Hot       []Line             `json:"hot,omitempty" jsonschema:"lines of source where the time goes"`
-	Compiler  []Line             `json:"compiler,omitempty" jsonschema:"what the compiler says of lines of source"`
+	Compiler  []Line             `json:"compiler,omitempty" jsonschema:"the compiler's notes on lines of source"`
 	HotLoop   string             `json:"hot_loop,omitempty" jsonschema:"assembly of the hot loop"`
 	Figures   Figures            `json:"figures"`
 	Audit     []Doubt            `json:"audit,omitempty" jsonschema:"what is doubtful about the inputs"`
@@ -131,7 +131,7 @@ type explainIn struct {
 type Explained struct {
 	Status         string          `json:"status"`
 	Stage          string          `json:"stage"`
-	Explanation    string          `json:"explanation" jsonschema:"what the check is, what it found, and what to do about it"`
+	Explanation    string          `json:"explanation" jsonschema:"the check, its finding, and what to do about it"`
 	Counterexample *Counterexample `json:"counterexample,omitempty"`
 	Lessons        []string        `json:"lessons,omitempty" jsonschema:"names for read_lessons that may help"`
 }

@@ -379,7 +379,7 @@ func spent(c *beagle.Split) string {
 	text := fmt.Sprintf("%.1f s to the first verdict", c.FirstCandidateSeconds)
 	if c.Build > 0 {
 		text += fmt.Sprintf("; a version cost %.1f ms of build, %.1f ms of verification, %.1f ms of screening and "+
-			"%.2f ms of all else", c.Build, c.Verify, c.Screen, c.Orchestration)
+			"%.2f ms of other work", c.Build, c.Verify, c.Screen, c.Orchestration)
 	}
 	text += "."
 	if c.Cached > 0 {

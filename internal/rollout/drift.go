@@ -141,6 +141,6 @@ func (d Drift) unsettled(m Metric) string {
 		return ""
 	}
 	return fmt.Sprintf("not valid: the effect in %s drifts too slowly: runs of %d blocks have a lag-1 correlation of "+
-		"%.2f, so all blocks tell as much as %.1f independent runs, and %d are needed", m, d.Run, d.Lag,
+		"%.2f, so all blocks count as %.1f independent runs, and %d are needed", m, d.Run, d.Lag,
 		d.Runs, minRuns)
 }

@@ -194,7 +194,7 @@ func (e *Experiment) invalid() string {
 		}
 		if luck := e.luck(m); luck > 0 && e.gain(m) <= luck {
 			return fmt.Sprintf("not valid: two copies of the original differ in %s by %s: link order moves this "+
-				"service, and only a gain of more than %s would be beyond that; align the functions and build again", m,
+				"service, and only a gain of more than %s exceeds that; align the functions and build again", m,
 				m.Span(e.interval(t, m)), m.Text(luck))
 		}
 	}
@@ -214,7 +214,7 @@ func (e *Experiment) unfollowed(all ...map[Metric]*Track) string {
 			}
 			if n, least := t.followed(), min(t.Moments.N, e.Plan.LeastBlocks); n < least {
 				return fmt.Sprintf("not valid: an earlier version of Beagle compared %d blocks in %s, and did not "+
-					"keep what this one judges them by: %d more are needed", t.Moments.N-n, m, least-n)
+					"keep the figures that this one needs: %d more are needed", t.Moments.N-n, m, least-n)
 			}
 		}
 	}

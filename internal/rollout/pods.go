@@ -45,7 +45,7 @@ func (e *Experiment) betterAcrossPods(m Metric) string {
 	freedom := (va + vb) * (va + vb) / (va*va/float64(a.N-1) + vb*vb/float64(b.N-1))
 	t := (b.Mean - a.Mean*(1-e.Plan.LeastGain)) / math.Sqrt(va+vb)
 	if p := studentBelow(t, freedom); p > e.Plan.Alpha/2 {
-		return fmt.Sprintf("%s differs between pods by too much to tell (p = %.2g over %d and %d pods)", m, p, a.N, b.N)
+		return fmt.Sprintf("%s differs too much between pods to decide (p = %.2g over %d and %d pods)", m, p, a.N, b.N)
 	}
 	return ""
 }

@@ -27,8 +27,8 @@ func Leave() {}
 
 func probe(bool) (*Sandbox, error) {
 	return &Sandbox{missing: []string{"no sandbox on " + runtime.GOOS +
-		": candidates may do what your user may, and only their time and their output are limited; use Linux for " +
-		"code that you do not trust"}}, nil
+		": candidates have all rights of your user, and only their time and output are limited; use Linux for code " +
+		"that you do not trust"}}, nil
 }
 
 // Run runs a command in a work directory of its own, under the limits of wall

@@ -2,71 +2,101 @@ package similarity
 
 import "math"
 
-// Mix finds the weights with which parts' shapes add up to a whole most likely: the weights are
-// shares of the time, and their sum is 1. start holds the weights to begin with. A part with the
-// weight 0 keeps it.
+// Mix finds the weights with which parts' shapes add up to wholes that are most alike to these:
+// shares of the time, whose sum is 1. wholes are shapes of one program in several divisions, such
+// as by callee and by line; parts[i] has the same divisions of the i-th part. start holds the
+// weights to begin with. No weight leaves the range from start/most to start*most.
 //
-// It climbs the likelihood of the whole's samples as a mixture (expectation maximisation). Each
-// round makes the mixture no less likely. Mix stops when weights move no more than 1e-6.
-func Mix(whole Shape, parts []Shape, start []float64) []float64 {
-	total := whole.Total()
-	w := normal(start)
-	if !(total > 0) || len(parts) == 0 {
-		return w
+// It makes the mean of the total variation distances least. A difference that is smaller than its
+// standard error counts less, so that chance moves no weights. This makes the sum smooth, and a
+// descent along its gradient ends at the least value, since the sum is convex.
+func Mix(wholes []Shape, parts [][]Shape, start []float64, most float64) []float64 {
+	w := within(start, start, most)
+	var rows [][]float64 // of each name: the shares of the parts
+	var goals, noise []float64
+	for d, whole := range wholes {
+		all := Shape{Parts: map[string]float64{}}
+		for i := range parts {
+			for name := range parts[i][d].Parts {
+				all.Parts[name] = 1
+			}
+		}
+		_, _, names := shares(whole, all)
+		for _, name := range names {
+			row := make([]float64, len(parts))
+			for i := range parts {
+				row[i] = share(parts[i][d], name)
+			}
+			goal := share(whole, name)
+			rows, goals = append(rows, row), append(goals, goal)
+			noise = append(noise, max(goal*(1-goal)/max(whole.Samples, 1), 1e-8))
+		}
 	}
-	sums := make([]float64, len(parts))
-	for i := range parts {
-		sums[i] = parts[i].Total()
+	// value returns the distance at some weights, and its gradient.
+	value := func(w []float64) (sum float64, slope []float64) {
+		slope = make([]float64, len(w))
+		for k, row := range rows {
+			off := -goals[k]
+			for i := range w {
+				off += w[i] * row[i]
+			}
+			size := math.Sqrt(off*off + noise[k])
+			sum += size
+			for i := range w {
+				slope[i] += off / size * row[i]
+			}
+		}
+		return sum, slope
 	}
-	const rounds = 500
-	for range rounds {
+	const rounds, least = 400, 1e-9
+	now, slope := value(w)
+	for step, round := 1.0, 0; round < rounds && step > least; round++ {
 		next := make([]float64, len(w))
-		for name, v := range whole.Parts {
-			mixed := 0.0
-			for i := range parts {
-				mixed += w[i] * shareAt(parts[i], sums[i], name)
-			}
-			if mixed <= 0 {
-				continue // no part has it
-			}
-			for i := range parts {
-				next[i] += v / total * w[i] * shareAt(parts[i], sums[i], name) / mixed
-			}
-		}
-		next = normal(next)
-		moved := 0.0
 		for i := range w {
-			moved = max(moved, math.Abs(next[i]-w[i]))
+			next[i] = w[i] - step*slope[i]
 		}
-		if w = next; moved < 1e-6 {
-			break
+		next = within(next, start, most)
+		if then, s := value(next); then < now {
+			w, now, slope = next, then, s
+			step *= 2
+		} else {
+			step /= 4
 		}
 	}
 	return w
 }
 
-// shareAt returns the share of a name. A little is left to names that a part does not have: few
-// samples show no more than that it is small.
-func shareAt(s Shape, sum float64, name string) float64 {
-	if sum <= 0 {
-		return 0
+// within returns the nearest weights to w whose sum is 1 and that are within the ranges around
+// start: it takes the same amount from each, as far as its range allows.
+func within(w, start []float64, most float64) []float64 {
+	total := 0.0
+	for _, v := range start {
+		total += v
 	}
-	const floor = 1e-6
-	return max(s.Parts[name]/sum, floor)
-}
-
-func normal(w []float64) []float64 {
 	out := make([]float64, len(w))
-	sum := 0.0
+	low, high := -2.0, 2.0
 	for _, v := range w {
-		sum += max(0, v)
+		low, high = min(low, v-2), max(high, v+2)
 	}
-	for i, v := range w {
-		if sum > 0 {
-			out[i] = max(0, v) / sum
+	for range 60 {
+		shift, sum := (low+high)/2, 0.0
+		for i := range w {
+			s := start[i] / total
+			out[i] = min(max(w[i]-shift, s/most), s*most)
+			sum += out[i]
+		}
+		if sum > 1 {
+			low = shift
 		} else {
-			out[i] = 1 / float64(len(w))
+			high = shift
 		}
 	}
 	return out
+}
+
+func share(s Shape, name string) float64 {
+	if sum := s.Total(); sum > 0 {
+		return s.Parts[name] / sum
+	}
+	return 0
 }

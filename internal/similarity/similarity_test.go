@@ -178,30 +178,50 @@ func TestEmpty(t *testing.T) {
 	}
 }
 
-// TestMix plants a mixture of three shapes.
-func TestMix(t *testing.T) {
-	parts := []Shape{
-		{map[string]float64{"a": 8, "b": 2}, 1},
-		{map[string]float64{"b": 5, "c": 5}, 1},
-		{map[string]float64{"c": 1, "d": 9}, 1},
+// mixture returns parts' shapes, and the whole in which they have these shares of the time.
+func mixture(want ...float64) (whole Shape, parts [][]Shape) {
+	parts = [][]Shape{
+		{{map[string]float64{"a": 8, "b": 2}, 1000}},
+		{{map[string]float64{"b": 5, "c": 5}, 1000}},
+		{{map[string]float64{"c": 1, "d": 9}, 1000}},
 	}
-	whole := Shape{Parts: map[string]float64{}, Samples: 1000}
-	want := []float64{0.5, 0.3, 0.2}
+	whole = Shape{Parts: map[string]float64{}, Samples: 1e6}
 	for i, p := range parts {
-		for k, v := range p.Parts {
-			whole.Parts[k] += want[i] * v / p.Total()
+		for k, v := range p[0].Parts {
+			whole.Parts[k] += want[i] * v / p[0].Total()
 		}
 	}
-	got := Mix(whole, parts, []float64{1, 1, 1})
-	for i := range want {
-		if math.Abs(got[i]-want[i]) > 0.005 {
-			t.Errorf("%v, want %v", got, want)
+	return whole, parts
+}
+
+// TestMix plants a mixture of three shapes, and then time at a place that no part has, which must
+// not move the weights.
+func TestMix(t *testing.T) {
+	want := []float64{0.5, 0.3, 0.2}
+	whole, parts := mixture(want...)
+	for _, foreign := range []float64{0, 0.1} {
+		whole.Parts["foreign"] = foreign
+		got := Mix([]Shape{whole}, parts, []float64{1, 1, 1}, 10)
+		for i := range want {
+			if math.Abs(got[i]-want[i]) > 0.02+foreign {
+				t.Errorf("%g foreign: %v, want %v", foreign, got, want)
+			}
 		}
 	}
-	if got := Mix(whole, parts, []float64{0, 1, 1}); got[0] != 0 {
+	if got := Mix([]Shape{whole}, parts, []float64{0, 1, 1}, 10); got[0] != 0 {
 		t.Errorf("a part without weight got %v", got)
 	}
-	if got := Mix(Shape{}, parts, []float64{1, 1, 2}); got[2] != 0.5 {
+	if got := Mix([]Shape{{}}, parts, []float64{1, 1, 2}, 1); math.Abs(got[2]-0.5) > 1e-6 {
+		t.Errorf("a whole without time moved weights: %v", got)
+	}
+}
+
+// TestMixIsBounded: weights stay within the range that the recording supports, though more would be
+// more alike.
+func TestMixIsBounded(t *testing.T) {
+	whole, parts := mixture(0.9, 0.05, 0.05)
+	got := Mix([]Shape{whole}, parts, []float64{0.1, 0.45, 0.45}, 2)
+	if math.Abs(got[0]-0.2) > 1e-6 || got[1] > 0.9 || math.Abs(got[0]+got[1]+got[2]-1) > 1e-6 {
 		t.Errorf("%v", got)
 	}
 }

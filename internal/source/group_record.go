@@ -58,7 +58,7 @@ func (sc *Scope) unrecorded(p *piece) string {
 	// A function must be called from outside, and have one type.
 	switch {
 	case !sc.group.held[p.key()]:
-		return "nobody but the group calls it, so that a version may call it in another way"
+		return "only the group calls it, so a version may call it in another way"
 	case fn.Type.TypeParams != nil:
 		return "it is generic"
 	}
@@ -76,7 +76,7 @@ func (sc *Scope) unrecorded(p *piece) string {
 	}
 	// Fields that nobody else sees may have another meaning in a version.
 	if p.recv != "" && sc.private(p.recv, in) {
-		return fmt.Sprintf("only the group uses the fields of %s, so that they may mean something else in a version",
+		return fmt.Sprintf("only the group uses the fields of %s, so they may mean something else in a version",
 			p.recv)
 	}
 	return ""

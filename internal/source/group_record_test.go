@@ -131,7 +131,7 @@ func TestGroupContract(t *testing.T) {
 		{both, "len(table) > 1", "it does not depend on the inputs"},
 		{both, "Apart: s != \"\"", "it has no function Apart"},
 		{both, "Encode:", "expected operand"},
-		{"./codec.{Encode,mark}", "mark: s != \"\"", "nobody but the group calls it"},
+		{"./codec.{Encode,mark}", "mark: s != \"\"", "only the group calls it"},
 		{"./tags.Set", "v != \"\"", "Set.Add: it takes or returns a Set, which versions may change"},
 		{"./tags.{Set.Add,Set.Len}", "Set.Add: v != \"\"", "only the group uses the fields of Set"},
 	} {

@@ -257,7 +257,7 @@ func (g *guardWriter) edits(start, end int) []syntax.Edit {
 // receiver, since a version may add no methods.
 func (g *guardWriter) slowTarget() (string, error) {
 	f, off := g.slow.Func, g.slowFile.offset
-	comment := fmt.Sprintf("// %s is %s as it was, for what its fast way does not serve.\n", g.name, f.Name.Name)
+	comment := fmt.Sprintf("// %s is the original of %s, for inputs outside of its fast way.\n", g.name, f.Name.Name)
 	if f.Recv == nil {
 		return comment + g.render(off(f.Pos()), off(f.End())) + "\n", nil
 	}

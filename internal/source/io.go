@@ -49,8 +49,8 @@ func (u *Unit) ioRefusal(at token.Pos, name string) error {
 	return &beagle.UsageError{
 		What: fmt.Sprintf("%s reaches %s (%s:%d), and no check compares its effects outside of the program's memory",
 			u.Target.Spec(), name, filepath.Base(p.Filename), p.Line),
-		Remedy: "choose the function that computes, or accept the risk with --ignore io: then results and memory are " +
-			"compared, and nothing else",
+		Remedy: "choose the function that computes, or accept the risk with --ignore io: then only results and " +
+			"memory are compared",
 	}
 }
 

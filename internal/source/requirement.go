@@ -194,7 +194,7 @@ func (r *requiring) readIts(path string) error {
 		return r.refuse(err.Error(), "mend the module's go.mod")
 	}
 	if len(r.its.Require) > 0 {
-		return r.refuse("it requires other modules, whose versions would then change for all code",
+		return r.refuse("it requires other modules, and would change their versions for all code",
 			"add it yourself: go get "+r.module)
 	}
 	// Another language version could give the user's code another meaning.

@@ -78,8 +78,8 @@ func (b *Binary) untyped(want string) error {
 		return b.absent(want)
 	}
 	return &beagle.UsageError{
-		What: fmt.Sprintf("process %d has %s, but no DWARF (built with -ldflags=-s or -w), so nothing says what its "+
-			"arguments are", b.PID, found[0]),
+		What: fmt.Sprintf("process %d has %s, but no DWARF (built with -ldflags=-s or -w), so its arguments are "+
+			"unknown", b.PID, found[0]),
 		Remedy: "give --symbols with a build of the same commit, toolchain and flags, but without -s and -w; or " +
 			otherWay,
 	}

@@ -158,7 +158,7 @@ func (v *Server) carryOut(q *wire.Request) (r wire.Reply, payload []byte, err er
 func (v *Server) start(q *wire.Request, r *wire.Reply) error {
 	switch {
 	case q.Start == nil:
-		return fmt.Errorf("start says nothing of what to arm")
+		return fmt.Errorf("start names nothing to arm")
 	case v.gone != "":
 		return fmt.Errorf("%s", v.gone)
 	case v.s != nil && v.s.ended == "":

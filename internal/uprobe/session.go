@@ -270,8 +270,8 @@ func (s *session) costError(share, most float64) error {
 		returns = fmt.Sprintf(", and one at its return, for --results, %v", a.ret.Round(10*time.Nanosecond))
 	}
 	return fmt.Errorf("%s is called about %.0f times a second, and a hit at %s, %s, takes %v%s: %.1f %% of a core, "+
-		"more than %.0f %%; build the service with beagle build --probe, whose gate "+
-		"costs a nanosecond", a.f.Name, a.rate, a.f.Point.Text, how, a.hit.Round(10*time.Nanosecond),
+		"more than %.0f %%; build the service with beagle build --probe: its gate costs a "+
+		"nanosecond", a.f.Name, a.rate, a.f.Point.Text, how, a.hit.Round(10*time.Nanosecond),
 		returns, 100*share, 100*most)
 }
 

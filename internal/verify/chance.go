@@ -21,7 +21,7 @@ func chance(c *code, report func(ast.Node, string, string, string)) {
 			if obj != nil && obj.Pkg() != nil &&
 				(obj.Pkg().Path() == "runtime" && isConst(obj) || machines[objectName(obj)]) {
 				report(n, "use "+objectName(obj), "use of "+objectName(obj),
-					"its value differs on other systems, where nobody compared the versions")
+					"its value differs on other systems, where no check compared the versions")
 			}
 		}
 		return true

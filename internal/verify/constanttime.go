@@ -22,7 +22,8 @@ func timed(orig, cand *code) []Violation {
 	}
 	return []Violation{{
 		Line: cand.fset.Position(cand.fn.Pos()).Line, Construct: cand.fn.Name.Name + " without " + name,
-		Why: fmt.Sprintf("the original calls it in line %d, so that the time of a call tells nothing of the values",
+		Why: fmt.Sprintf("the original calls it in line %d, so that the time of a call reveals nothing about the "+
+			"values",
 			orig.fset.Position(call.Pos()).Line),
 	}}
 }

@@ -13,7 +13,7 @@ import (
 // channels, and maps with such keys. Equal inputs lie elsewhere in another run, and the same memory
 // may hold another input in the next call.
 func identity(c *code, report func(ast.Node, string, string, string)) {
-	const why = "where memory lies says nothing about the input; compare what lies there"
+	const why = "addresses say nothing about the input; compare the memory's content"
 	compared := func(at ast.Node, t types.Type) {
 		if t != nil && (hasIdentity(t, nil) || boxes(t)) {
 			report(at, "identity "+types.TypeString(t, nil), "comparison of values that hold a pointer", why)
@@ -99,7 +99,7 @@ func hasIdentity(t types.Type, seen []types.Type) bool {
 // branches that other machines take. The greatest number may serve as a bound, but no decision may
 // use a value computed from it.
 func wordSize(c *code, report func(ast.Node, string, string, string)) {
-	const why = "other machines take other branches, which nobody compared"
+	const why = "other machines take other branches, which no check compared"
 	ast.Inspect(c.file, func(n ast.Node) bool {
 		e, ok := n.(ast.Expr)
 		if !ok || c.info.Types[e].Value == nil || !c.mentionsWord(e) {
@@ -114,7 +114,7 @@ func wordSize(c *code, report func(ast.Node, string, string, string)) {
 			isShift = false
 		}
 		if v.Kind() == constant.Bool || isShift || c.measures(e) {
-			report(e, "word size", "a constant that tells the size of a word", why)
+			report(e, "word size", "a constant that reveals the size of a word", why)
 			return false
 		}
 		return true

@@ -147,7 +147,7 @@ func (m *memoryReport) place(pos token.Pos) ast.Node {
 	return place(pos)
 }
 
-const seenWhy = "what one call leaves there the next call would see"
+const seenWhy = "the next call would see what one call leaves there"
 
 // shared reports the effects of a function of the file on memory that outlives the call.
 func (m *memoryReport) shared(found *effects.Effects) {

@@ -220,7 +220,7 @@ func typeArguments(c *code, report func(ast.Node, string, string, string)) {
 			switch n.(type) {
 			case *ast.TypeAssertExpr, *ast.TypeSwitchStmt:
 				report(n, "type argument", "type assertion in a generic function",
-					"its answer may differ for type arguments that nobody tried")
+					"its answer may differ for type arguments that no check tried")
 			}
 			return true
 		})

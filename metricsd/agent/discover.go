@@ -139,7 +139,7 @@ func (a *Agent) ownTags(p *expose.Page) {
 	p.OwnMetric("metricsd_tagger_failures_total", "counter",
 		"Times that a source of tags failed and is asked again.", failures...)
 	p.OwnMetric("metricsd_tagger_entities", "gauge",
-		"Containers and pods of which tags are known, with those that ended lately.",
+		"Containers and pods with known tags, including those that ended lately.",
 		entities...)
 	p.OwnMetric("metricsd_tagger_refused_total", "counter", "Pods and containers that found no room.", refused...)
 }

@@ -102,7 +102,7 @@ func (a *Agent) ownContexts(p *expose.Page, states []aggregate.State) {
 			approximate++
 		}
 	}
-	gauge("sets_approximate", "Sets of which the last bucket was estimated, not counted.", approximate)
+	gauge("sets_approximate", "Sets whose last bucket was estimated, not counted.", approximate)
 	// Name only the largest: a page with every origin would have no bound itself.
 	var origins []expose.Value
 	for _, o := range a.Aggregator.TopOrigins(maxNamed) {

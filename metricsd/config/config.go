@@ -18,7 +18,7 @@ import (
 type Config struct {
 	Host        string      `yaml:"host" help:"host of metrics that do not name one; empty for none"`
 	HTTP        string      `yaml:"http" help:"address of /metrics, /healthz, /malformed, /events and /debug/pprof; empty for none"`
-	HTTPToken   string      `yaml:"http_token" help:"required of readers of http, except of /healthz, as bearer token, DD-API-KEY or password; metricsd all asks for intake.token unless it is set; empty for nobody, and /debug/pprof is then for this machine only; the environment keeps it out of lists of processes"`
+	HTTPToken   string      `yaml:"http_token" help:"required of readers of http, except of /healthz, as bearer token, DD-API-KEY or password; metricsd all uses intake.token unless it is set; empty to ask for none, and /debug/pprof then answers this machine only; set it in the environment to keep it out of lists of processes"`
 	Listen      Listen      `yaml:"listen"`
 	Limits      Limits      `yaml:"limits"`
 	Tagger      Tagger      `yaml:"tagger"`
@@ -36,8 +36,8 @@ type Listen struct {
 	ReceiveBuffer     int    `yaml:"receive_buffer" help:"bytes to ask of the kernel for each datagram socket; 0 leaves its default"`
 	PacketSize        int    `yaml:"packet_size" help:"longest datagram or frame in bytes; longer ones are cut, longer frames refused"`
 	Batch             int    `yaml:"batch" help:"most datagrams that one system call receives"`
-	Cache             int    `yaml:"cache" help:"lines, at least, that each receiver knows again by the bytes around their value, and does not parse a second time; 21 bytes each, taken as they come, up to twice as many; 0 for none"`
-	Workers           int    `yaml:"workers" help:"goroutines that receive from each datagram socket; over UDP on Linux each has a socket of its own, and all that a sender sends goes to one of them; elsewhere, with more than 1, of two values of a gauge sent within a moment the earlier may win"`
+	Cache             int    `yaml:"cache" help:"least number of lines that each receiver recognises by the bytes around their value, and does not parse again; 21 bytes each, up to twice as many; 0 for none"`
+	Workers           int    `yaml:"workers" help:"goroutines that receive from each datagram socket; over UDP on Linux each has a socket of its own, and all datagrams of a sender go to one of them; elsewhere, with more than 1, the earlier of two values of a gauge may win if they are sent at nearly the same time"`
 	StreamConnections int    `yaml:"stream_connections" help:"most open connections of the Unix stream socket; each holds listen.packet_size bytes and 5 KB more"`
 }
 
@@ -100,19 +100,19 @@ type RemoteWrite struct {
 // again.
 type Intake struct {
 	HTTP          string `yaml:"http" help:"address of the intake's door, page and API"`
-	Token         string `yaml:"token" help:"required of senders and readers, as DD-API-KEY, bearer token or password; empty for nobody; the environment keeps it out of lists of processes"`
-	Customers     string `yaml:"customers" help:"file with a customer and an API key, or sha256: and its digest, on each line; senders and readers with a key see that customer's names only, other keys are refused, intake.token sees all; empty for one customer, who is everybody"`
+	Token         string `yaml:"token" help:"required of senders and readers, as DD-API-KEY, bearer token or password; empty to ask for none; set it in the environment to keep it out of lists of processes"`
+	Customers     string `yaml:"customers" help:"file with a customer and an API key, or sha256: and its digest, on each line; senders and readers with a key see that customer's names only, other keys are refused, intake.token sees all; empty for one customer in all"`
 	Body          int    `yaml:"body" help:"longest body in bytes, as received"`
 	Opened        int    `yaml:"opened" help:"longest body in bytes, after decompression"`
 	Requests      int    `yaml:"requests" help:"most requests read at the same time; others must retry later"`
 	Names         int    `yaml:"names" help:"most names of each kind that can be completed, and that the history remembers"`
 	CustomerNames int    `yaml:"customer_names" help:"most names of each kind that one customer of intake.customers can have, of the intake.names for all"`
-	Verbatim      string `yaml:"verbatim" help:"keys of tags, separated by commas, whose values are kept as they were written, such as url,branch,error: with capitals, spaces and signs; other tags are lower-cased and signs become underscores"`
+	Verbatim      string `yaml:"verbatim" help:"keys of tags, separated by commas, whose values keep capitals, spaces and signs, such as url,branch,error; other tags are lower-cased, and signs become underscores"`
 	Pending       int    `yaml:"pending" help:"names with counts not written yet, at which they are written early"`
 	Flush         int    `yaml:"flush" help:"seconds between two writings of the counts of known names; new names are written at once"`
 	Remember      int    `yaml:"remember" help:"hours that a name is known after it was last seen"`
 	Retention     int    `yaml:"retention" help:"days that the index keeps a name after it was last seen"`
-	Reserve       int    `yaml:"reserve" help:"free bytes to keep on the disks of the embedded queue and index. With less, senders are asked to retry. Besides, a file of a quarter of this size is deleted when the index fills the disk all the same. 0: no reserve"`
+	Reserve       int    `yaml:"reserve" help:"free bytes to keep on the disks of the embedded queue and index. With less, senders must retry. If the index fills the disk all the same, metricsd deletes a file of a quarter of this size. 0: no reserve"`
 	Queue         Queue  `yaml:"queue"`
 	Index         Index  `yaml:"index"`
 }

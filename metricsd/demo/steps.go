@@ -20,23 +20,21 @@ var chain = []step{
 	{"build", "build Beagle and metricsd", "Both programs, from this checkout. metricsd is built without its profile " +
 		"for the compiler (-pgo=off), in all versions.", buildStep},
 	{"hotspots", "rank hot spots by money", "beagle hotspots reads the CPU and allocation profiles of the running " +
-		"service, under load, and ranks its functions by what they cost a year. A function without an entry of its " +
-		"own whose search reaches what it calls stands in front.", hotspotsStep},
+		"service, under load, and ranks its functions by their cost a year. Functions without an entry come first if " +
+		"their search reaches several entries.", hotspotsStep},
 	{"capture", "capture real calls", "beagle build puts a probe into the costliest functions, by an overlay. " +
 		"beagle capture records calls of the running process.", captureStep},
 	{"campaign", "search for faster versions", "beagle campaign searches the hot spots within its budget, with the " +
-		"captured calls where there are any, else in the package's own tests and benchmarks. A function goes before " +
-		"those of its package that it calls. Rewrites only, no model. Every winner passes the package's own tests.",
+		"captured calls where there are any, otherwise in the package's own tests and benchmarks. A caller comes " +
+		"before its callees of the same package. Rewrites only, no model. Every winner passes the package's own tests.",
 		campaignStep},
 	{"rollout", "shadow and roll out each winner", "beagle rollout shadow replays the captured calls with both " +
 		"versions. beagle rollout start then lets original, candidate and placebo take turns in a process under " +
-		"load, " +
-		"and ships only what is better beyond doubt.", rolloutStep},
+		"load, and ships only a version that is better beyond doubt.", rolloutStep},
 	{"measure", "measure the service before and after", "Whole programs: with all promoted changes, and without, in " +
-		"several link layouts each. They take turns at the same load. The old program runs twice (A/A): what those " +
-		"two " +
-		"differ by is no effect.", measureStep},
-	{"ledger", "enter the result", "beagle ledger puts what was predicted beside what was proven.", ledgerStep},
+		"several link layouts each. They take turns at the same load. The old program runs twice (A/A): their " +
+		"difference is not an effect.", measureStep},
+	{"ledger", "enter the result", "beagle ledger puts the predicted saving beside the proven one.", ledgerStep},
 }
 
 type built struct {

@@ -47,7 +47,7 @@ func (d *door) tellUnknown(all []string) {
 	if len(all) == 0 || now-before < int64(tellEvery/time.Second) || !d.told.CompareAndSwap(before, now) {
 		return
 	}
-	d.log.Warn("an API key that no customer has was refused; others of the next 10 s are not told",
+	d.log.Warn("refused an unknown API key; refusals of the next 10 s are not logged",
 		"fingerprint", customer.Fingerprint(all[0]))
 }
 

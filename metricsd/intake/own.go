@@ -27,7 +27,7 @@ func (in *Intake) writeOwnMetrics(ctx context.Context, page *expose.Page) {
 		&c.repeated)
 	count("series", "Series processed.", &c.series)
 	count("points", "Points processed.", &c.points)
-	count("names_seen", "Names seen: what would be written without a history.", &c.touches)
+	count("names_seen", "Names seen: the number of writes without a history.", &c.touches)
 	count("index_writes", "Entries written.", &c.writes)
 	count("index_flushes", "Times that counts were written.", &c.flushes)
 	count("index_failures", "Changes that could not be written and are tried again.", &c.failures)

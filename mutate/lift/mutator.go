@@ -21,9 +21,9 @@ const Name = "lift"
 func Mutator(found []Match) *mutate.Mutator {
 	return &mutate.Mutator{
 		Name: Name,
-		Doc: "A piece of code does what a term of the standard library does, or of a module that go.mod requires or " +
-			"--with-simd allows, on all inputs that were tried. Such functions are tuned, and some are instructions. " +
-			"Nothing is proved: the judge decides.",
+		Doc: "Replace a piece of code by calls of the standard library, or of a module that go.mod requires or " +
+			"--with-simd allows, that give the same results on all inputs tried. Such functions are tuned, and some " +
+			"are instructions. Nothing is proved: the judge decides.",
 		Example: mutate.Shows("n := 0\nfor x != 0 {\n\tn += int(x & 1)\n\tx >>= 1\n}", "n := bits.OnesCount64(x)"),
 		Class:   beagle.E4,
 		Gain:    4,

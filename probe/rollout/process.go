@@ -94,7 +94,7 @@ func (p *process) start(q *wire.Request) (*wire.RolloutReply, error) {
 	defer p.mu.Unlock()
 	// Find the function, and check that it can be rolled out as asked.
 	if q.Rollout == nil {
-		return nil, fmt.Errorf("%s says nothing of what to start", q.Verb)
+		return nil, fmt.Errorf("%s names nothing to start", q.Verb)
 	}
 	o, err := complete(*q.Rollout)
 	if err != nil {

@@ -131,8 +131,8 @@ func httpAddress(o flow.ToolOrder) (string, error) {
 	if !mcp.Loopback(host) && !o.Remote {
 		return "", &beagle.UsageError{
 			What: fmt.Sprintf("--http %s can be reached from other machines", o.HTTP),
-			Remedy: "listen on 127.0.0.1, or say --remote; put TLS in front of it, since the token travels in every " +
-				"request",
+			Remedy: "listen on 127.0.0.1, or give --remote and put a TLS proxy before it, since every request " +
+				"carries the token",
 		}
 	}
 	return net.JoinHostPort(host, port), nil

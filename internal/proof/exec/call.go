@@ -138,7 +138,7 @@ func (a *activation) next1(s *state, in *ssa.Next) (Value, []*state, bool) {
 		r := f.env[a.p.reg[in]].(*Agg)
 		size, ok := sizeOf(r.Elems[1])
 		if !ok {
-			giveUp("a rune whose size is no constant")
+			giveUp("a rune whose size is not constant")
 		}
 		// Let the iterator go on behind the rune, in each of the states.
 		a.m.store(f, it, &Agg{Elems: []Value{str, p.Const(64, uint64(at+size))}})

@@ -426,7 +426,7 @@ func (a *activation) makeSlice(s *state, in *ssa.MakeSlice) (Value, []*state, bo
 			continue
 		}
 		if _, hi := x.t.Bounds(); hi > 512 {
-			giveUp("a slice whose length is no constant")
+			giveUp("a slice whose length is not constant")
 		}
 		_, hi := x.t.Bounds()
 		return nil, a.pick(s, x.v, x.t, int(hi)+1), false

@@ -72,7 +72,7 @@ func Plan(p rollout.Plan, s *wire.RolloutSwitch) (rollout.Plan, []string) {
 		p.Build = s.Build
 	}
 	if p.Unit == rollout.Requests {
-		notes = append(notes, "requests share the process: what a version does to the collector, caches and locks "+
+		notes = append(notes, "requests share the process: a version's effect on the collector, caches and locks "+
 			"reaches all arms, and its processor time and allocations are not compared. Slices show them")
 	}
 	// Late calls are guarded under any plan. A plan with its own guardrails gets no others.

@@ -46,7 +46,8 @@ func (g *Guardrails) Text() string {
 // scalar writes a text in YAML, without quotes where it is surely read as a text.
 func scalar(text string) string {
 	begins := text != "" && (text[0]|0x20 >= 'a' && text[0]|0x20 <= 'z')
-	word := slices.Contains([]string{"y", "n", "yes", "no", "on", "off", "true", "false", "null"}, strings.ToLower(text))
+	word := slices.Contains([]string{"y", "n", "yes", "no", "on", "off", "true", "false", "null"},
+		strings.ToLower(text))
 	odd := strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' })
 	if !begins || word || odd || strings.Contains(text, ": ") || strings.Contains(text, " #") ||
 		strings.HasSuffix(text, ":") || strings.HasSuffix(text, " ") {

@@ -9,8 +9,8 @@ import (
 
 // TestText: what is printed for beagle.yaml is read there as it was, whatever texts it holds.
 func TestText(t *testing.T) {
-	odd := []string{"plain", "up == 0", `http_requests_total{code=~"5..", path!='/x'}[5m] # no comment`, "a: b", "ends:",
-		"yes", "Null", "12", "0.5", "", "- x", "'", `"`, `back\slash`, "two\nlines", "tab\t", "größe", "{a}", "[a]",
+	odd := []string{"plain", "up == 0", `http_requests_total{code=~"5..", path!='/x'}[5m] # no comment`, "a: b",
+		"ends:", "yes", "Null", "12", "0.5", "", "- x", "'", `"`, `back\slash`, "two\nlines", "tab\t", "größe", "{a}", "[a]",
 		"*a", "&a", "!a", "%a", "@a", "a ", " a", "~", "2026-01-01", "a#b", "a:b", "\x01", "\u2028", "e1", "1e3"}
 	g := &Guardrails{Alerts: map[string]string{}}
 	for _, text := range odd {

@@ -129,7 +129,7 @@ func (b *kafkaBus) epochEnd(ctx context.Context, partition, epoch int32) (int64,
 	}
 	is, ok := all[b.options.Topic][partition]
 	if !ok {
-		return 0, errors.New("the partition's epochs are not told")
+		return 0, errors.New("the brokers report no epochs of the partition")
 	}
 	if is.Err != nil || is.EndOffset >= 0 {
 		return is.EndOffset, is.Err

@@ -180,7 +180,7 @@ func (r *kafkaReading) part(ctx context.Context, partition int32) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("kafka: partition %d of %q has lost its end, and where is not to be learned: %w", partition,
+		return fmt.Errorf("kafka: partition %d of %q has lost its end, and the place is unknown: %w", partition,
 			r.options.Topic, err)
 	}
 	r.countMove(func(m *Moves) *uint64 {

@@ -39,7 +39,7 @@ func (f *Follower) Up() (up bool, failures uint64) { return f.up.Load(), f.failu
 func (f *Follower) Miss(what string, err error) {
 	f.failures.Add(1)
 	if f.missed.CompareAndSwap(false, true) {
-		f.Log.Warn("the source of tags does not tell of something; it is found with the next list",
+		f.Log.Warn("the stream of tags lacks a change; the next list brings it",
 			"source", f.Name, "what", what, "error", err)
 	}
 }
