@@ -19,7 +19,6 @@ import (
 	"testing"
 	"time"
 
-
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/hotspots"
 	"github.com/beagle-go/beagle/internal/hotspots/sketch"
