@@ -326,6 +326,7 @@ func TestPairs(t *testing.T) {
 // TestMistakes checks that a rule that is no rule is refused with its reason when it is first
 // used.
 func TestMistakes(t *testing.T) {
+	example.Forget(t)
 	for _, test := range []struct{ name, source, want string }{
 		{"no-literal", "package p", "does not hold the rule's literal"},
 		{"no-name", "package p\nvar r = example.Rule{Name: \"no-name\", Pairs: []example.Pair{{Before: " +

@@ -255,12 +255,14 @@ func (r *run) hung(now time.Time, o wire.RolloutOrders) string {
 	r.process.mu.Lock()
 	defer r.process.mu.Unlock()
 	before := 1 - r.span.odd/oddBit
+	// Look at the candidate last: calls of all versions may end together meanwhile.
+	others := r.function.sum(Original).open[before] + r.function.sum(Placebo).open[before]
 	n := r.function.sum(Candidate).open[before]
 	if n == 0 {
 		r.flip(now)
 		return ""
 	}
-	if r.function.sum(Original).open[before]+r.function.sum(Placebo).open[before] > 0 {
+	if others > 0 {
 		return ""
 	}
 	return fmt.Sprintf("%d calls of the candidate did not return for %g s; their goroutines cannot be ended", n,
