@@ -459,7 +459,7 @@ func (o *campaignRun) find() (b campaigns.Base, err error) {
 	}
 	if len(found) != 1 {
 		return b, &beagle.UsageError{
-			What:   fmt.Sprintf("%d campaigns begin with %q", len(found), o.resume),
+			What:   fmt.Sprintf("--resume %q fits %s", o.resume, plural(len(found), "campaign")),
 			Remedy: "the campaigns of this machine are in " + filepath.Join(o.store.Dir(), "campaigns"),
 		}
 	}

@@ -122,7 +122,7 @@ func TestDeadProcess(t *testing.T) {
 		var out, errs bytes.Buffer
 		status := run(append([]string{"capture"}, append(h.flags, args...)...), stdio{&out, &errs})
 		if status != exitNo || !strings.Contains(errs.String(), "dead.sock: ") ||
-			!strings.Contains(errs.String(), "is the service running? is this its socket?") {
+			!strings.Contains(errs.String(), "check that the service runs, and this is its socket") {
 			t.Errorf("%q: status %d\n%s%s", args, status, &out, &errs)
 		}
 		return out.String()

@@ -249,9 +249,10 @@ func (f *flagSet) mistake(err error) error {
 	if m := badFlag.FindStringSubmatch(bad.What); m != nil {
 		bad.What = "there is no flag --" + m[1]
 		var names []string
-		f.VisitAll(func(g *flag.Flag) { names = append(names, "--"+g.Name) })
-		if near := source.NearNames("--"+m[1], names); near != "" {
-			bad.Remedy = fmt.Sprintf("Did you mean %s? %s", near, bad.Remedy)
+		f.VisitAll(func(g *flag.Flag) { names = append(names, g.Name) })
+		if near := source.NearNames(m[1], names); near != "" {
+			dashes := strings.NewReplacer(", ", ", --", " or ", " or --")
+			bad.Remedy = fmt.Sprintf("Did you mean --%s? %s", dashes.Replace(near), bad.Remedy)
 		}
 		return bad
 	}

@@ -50,7 +50,7 @@ func runRates(ctx context.Context, c *command, args []string, std stdio) (int, e
 	// Check the numbers.
 	if *n < 0 || f.given("gains") && *gains < 0 {
 		return exitUsage, &beagle.UsageError{
-			What:   "a number of trials is negative",
+			What:   "--trials or --gains is negative",
 			Remedy: "give --trials 20, or --trials 0 for the figures so far; --gains likewise",
 		}
 	}

@@ -71,7 +71,7 @@ func (c *Client) Do(ctx context.Context, q wire.Request) (*wire.Reply, []byte, e
 	}
 	in, err := send(ctx, body)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w: is the service running? is this its %s?", c.Address, err, place)
+		return nil, nil, fmt.Errorf("%s: %w: check that the service runs, and this is its %s", c.Address, err, place)
 	}
 	defer in.Close()
 	r, payload, err := readReply(in)

@@ -70,7 +70,7 @@ func ParsePrice(text string) (*beagle.CorePrice, error) {
 	if err != nil || !(amount > 0) || amount > 1000 || len(currency) != 0 && len(currency) != 3 {
 		return nil, &beagle.UsageError{
 			What: fmt.Sprintf("invalid price %q", text),
-			Remedy: "give what an hour of one core costs, as in 0.04 or 0.04EUR, or a family of the built-in table: " +
+			Remedy: "give the cost of an hour of one core, as in 0.04 or 0.04EUR, or a family of the built-in table: " +
 				strings.Join(families(), ", "),
 		}
 	}
