@@ -77,14 +77,14 @@ type Run struct {
 	lacking []string              // callees of production that the program does not have
 }
 
-// Lacks notes which callees of production the program does not have. Only functions that are no
-// methods are looked for: the names of methods and of instances have several forms.
+// Lacks notes which callees of production the program does not have. It looks for functions that
+// are no methods, since the names of methods have several forms. "[" begins an instance.
 func (b *Bench) Lacks(run *Run, production *hotspots.Subtree) error {
 	program, err := os.ReadFile(b.program)
 	for name := range production.Callees {
 		base := name[strings.LastIndexByte(name, '/')+1:]
-		if strings.Count(base, ".") == 1 && !strings.Contains(base, "[") &&
-			!bytes.Contains(program, []byte("\x00"+name+"\x00")) {
+		has := func(end string) bool { return bytes.Contains(program, []byte("\x00"+name+end)) }
+		if strings.Count(base, ".") == 1 && !strings.Contains(base, "[") && !has("\x00") && !has("[") {
 			run.lacking = append(run.lacking, name)
 		}
 	}
