@@ -47,7 +47,7 @@ func Fold(s string, n int) (sum int) {
 func upper(s string) string { return strings.ToUpper(s) }
 
 //go:noinline
-func sumOf(s string) (sum int) {
+func sumOf[T ~string](s T) (sum int) {
 	for i := range len(s) {
 		sum += int(s[i]) * i
 	}
@@ -452,6 +452,9 @@ func TestSame(t *testing.T) {
 			lost[l.Why] = l.Share
 			sum += l.Share
 		}
+	}
+	if slices.Contains(one.run.lacking, "ex.com/p.sumOf") {
+		t.Error("a generic function is not found in the program")
 	}
 	if fit.Reached || math.Abs(lost[whys[byBuild]]-1.0/6) > 0.001 {
 		t.Errorf("%v", fit.Lost)

@@ -169,7 +169,8 @@ func (f *Fitter) search(ctx context.Context, first *try) (tries []*try, best *tr
 }
 
 // scale returns the most alike form with more inputs until they repeat, or else with fewer: four
-// times in each step, while that makes it more alike.
+// times in each step, while that makes it clearly more alike. The number that was drawn says
+// nothing of production, but chance should not change it: that could hide that weights are wrong.
 func (f *Fitter) scale(best *try, attempt func(Plan, string) (*try, error)) (*try, error) {
 	const step, most = 4, 64
 	from := best
@@ -183,7 +184,7 @@ func (f *Fitter) scale(best *try, attempt func(Plan, string) (*try, error)) (*tr
 			if err != nil {
 				return nil, err
 			}
-			if !better(t, best) {
+			if score(t) <= min(best.fit.Callees.Estimate, best.fit.Lines.Estimate) {
 				break
 			}
 			best = t
@@ -321,8 +322,9 @@ func (f *Fitter) reweigh(ctx context.Context, from *try) (*Plan, []*hotspots.Sub
 			return nil, nil, err
 		}
 		which = append(which, i)
-		costs = append(costs, run.call())
-		start = append(start, g.Weight*run.call())
+		cost := run.Busy * run.Subtree.Share
+		costs = append(costs, cost)
+		start = append(start, g.Weight*cost)
 		alone = append(alone, run.Subtree)
 		shapes = append(shapes, shapesOf(run.Subtree))
 	}

@@ -71,20 +71,21 @@ func (b *Bench) Close() { b.scratch.Remove() }
 // A Run holds the result of one benchmark.
 type Run struct {
 	Nanos   float64 // a round of the loop
+	Busy    float64 // the same of the processor's time, which no other process makes longer
 	Table   *hotspots.Table
 	Subtree *hotspots.Subtree
 	Part    *beagle.BenchmarkPart // nil when no loop is seen to call the target
 	lacking []string              // callees of production that the program does not have
 }
 
-// Lacks notes which callees of production the program does not have. Only functions that are no
-// methods are looked for: the names of methods and of instances have several forms.
+// Lacks notes which callees of production the program does not have. It looks for functions that
+// are no methods, since the names of methods have several forms. "[" begins an instance.
 func (b *Bench) Lacks(run *Run, production *hotspots.Subtree) error {
 	program, err := os.ReadFile(b.program)
 	for name := range production.Callees {
 		base := name[strings.LastIndexByte(name, '/')+1:]
-		if strings.Count(base, ".") == 1 && !strings.Contains(base, "[") &&
-			!bytes.Contains(program, []byte("\x00"+name+"\x00")) {
+		has := func(end string) bool { return bytes.Contains(program, []byte("\x00"+name+end)) }
+		if strings.Count(base, ".") == 1 && !strings.Contains(base, "[") && !has("\x00") && !has("[") {
 			run.lacking = append(run.lacking, name)
 		}
 	}
@@ -94,7 +95,7 @@ func (b *Bench) Lacks(run *Run, production *hotspots.Subtree) error {
 // call returns the time of a call, without what the benchmark does between calls.
 func (r *Run) call() float64 { return r.Nanos * r.Subtree.Share }
 
-var nanosPerOp = regexp.MustCompile(`(?m)\s([0-9.]+) ns/op`)
+var nanosPerOp = regexp.MustCompile(`(?m)\s([0-9]+)\s+([0-9.]+) ns/op`)
 
 // maxRounds bounds how often a benchmark runs for one profile on a machine that is busy otherwise.
 const maxRounds = 12
@@ -159,12 +160,17 @@ func (b *Bench) runOnce(ctx context.Context, pattern string, seconds float64, ru
 			Remedy: "name one that go test -bench . lists",
 		}
 	}
-	nanos, _ := strconv.ParseFloat(string(m[1]), 64)
+	rounds, _ := strconv.ParseFloat(string(m[1]), 64)
+	nanos, _ := strconv.ParseFloat(string(m[2]), 64)
+	used = cmd.ProcessState.UserTime().Seconds()
+	if busy := used * 1e9 / max(rounds, 1); run.Busy == 0 || busy < run.Busy { // the start of the program counts, too
+		run.Busy = busy
+	}
 	if run.Nanos == 0 || nanos < run.Nanos { // what else runs here makes it slower only
 		run.Nanos = nanos
 	}
 	all, err = profiles.Read(ctx, []string{file}, profiles.Options{})
-	return all, cmd.ProcessState.UserTime().Seconds(), err
+	return all, used, err
 }
 
 // Rank makes the table of profiles with all functions of the target's module.

@@ -30,8 +30,9 @@ var whys = [...]string{
 	byCollector: "it depends on the heap of the whole service, which a benchmark of one function does not have",
 	byBuild: "the benchmark's program has no such function: production is another build, of another version of " +
 		"Go or of a module, or with other tags or --pgo",
-	byInlining:  "inlined in one of them and called in the other: production was built in another way (--pgo)",
-	byRecording: "no recorded input leads there: capture for longer, or at the hours when it happens",
+	byInlining: "inlined in one of them and called in the other: production was built in another way (--pgo)",
+	byRecording: "the benchmark never spends time there: no recorded input leads there (capture for longer, or at " +
+		"the hours when it happens), or it is inlined and its time counts for the code around it",
 	byAbsence: "production spends no time there: the inputs hold what its calls do not, or it was built in another " +
 		"way (--pgo)",
 	byRuntime: "Go's runtime takes longer in a large heap with many goroutines",
