@@ -26,7 +26,8 @@ func TestForms(t *testing.T) {
 					t.Fatalf("%s: the same seed chooses %v and %v", f.name, chosen, again)
 				}
 				length := time.Duration((sorted[len(sorted)-1]-sorted[0]+1)*plan.Seconds) * time.Second
-				if most := plan.Over + time.Duration(plan.Seconds)*time.Second; f.name == forms[1].name && length > most {
+				most := plan.Over + time.Duration(plan.Seconds)*time.Second
+				if f.name == forms[1].name && length > most {
 					t.Errorf("%s: the windows span %v, the plan %v", f.name, length, plan.Over)
 				}
 			}
