@@ -56,9 +56,9 @@ func live(ctx context.Context, address string, o Options) ([]*hotspots.Profile, 
 	return all, nil
 }
 
-// pages returns the profiles to take below an address, and the plan for those that have slices. An
-// address may name its seconds. A path of the user's own may be a file that never changes, so it is
-// asked once unless the user says otherwise.
+// pages returns the profiles to take below an address, and their plan. An address may name its
+// seconds. A path of the user's own may be a file that never changes, and a page of sums has no
+// slices: either is asked for one piece unless the user says otherwise.
 func (o *Options) pages(u *url.URL) ([]string, Plan) {
 	q := u.Query()
 	if n, err := strconv.Atoi(q.Get("seconds")); err == nil && n > 0 {
@@ -66,19 +66,19 @@ func (o *Options) pages(u *url.URL) ([]string, Plan) {
 		q.Del("seconds")
 		u.RawQuery = q.Encode()
 	}
-	at := strings.Index(u.Path, pprofPath)
-	switch {
-	case at < 0 && strings.Trim(u.Path, "/") != "":
-		if o.Over == 0 && o.Seconds == 0 {
-			o.Seconds = onePieceSeconds
-		}
-		return []string{""}, NewPlan(o.Seconds, o.Over)
-	case at >= 0 && strings.Trim(u.Path[at+len(pprofPath):], "/") != "":
-		return []string{""}, NewPlan(o.Seconds, o.Over)
-	case at < 0:
+	// The address of a service stands for its page.
+	if strings.Trim(u.Path, "/") == "" {
 		u.Path = pprofPath + "/"
 	}
-	return []string{"profile", "allocs", "mutex", "block"}, NewPlan(o.Seconds, o.Over)
+	before, below, standard := strings.Cut(u.Path, pprofPath)
+	if standard && strings.Trim(below, "/") == "" {
+		u.Path = before + pprofPath + "/"
+		return []string{"profile", "allocs", "mutex", "block"}, NewPlan(o.Seconds, o.Over)
+	}
+	if o.Over == 0 && o.Seconds == 0 && (!standard || counts(u, "")) {
+		o.Seconds = onePieceSeconds
+	}
+	return []string{""}, NewPlan(o.Seconds, o.Over)
 }
 
 // pprofPath is where net/http/pprof serves.

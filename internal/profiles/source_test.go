@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/http/pprof"
+	"net/url"
 	"os"
 	"path"
 	"path/filepath"
@@ -384,6 +385,20 @@ func TestPlan(t *testing.T) {
 	}
 	if got := NewPlan(0, time.Hour).Enough(10).Seconds; got != 9 {
 		t.Errorf("10 samples a second, in an hour: slices of %d s, want 9", got)
+	}
+	// A page of sums has no slices. Alone it is one piece, unless the user gives a time.
+	for address, want := range map[string]time.Duration{
+		"http://h/debug/pprof/mutex": 30 * time.Second, "http://h": DefaultOver, "http://h/debug/pprof": DefaultOver,
+		"http://h/in/debug/pprof/profile": DefaultOver, "http://h/in/debug/pprof/": DefaultOver,
+	} {
+		u, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := Options{}
+		if pages, plan := o.pages(u); plan.length() != want || len(pages) == 0 {
+			t.Errorf("%s: %q in %v, want %v", address, pages, plan.length(), want)
+		}
 	}
 	if first := (&hotspots.Profile{Seconds: 0}); NewPlan(0, 0).after(first).Seconds != 1 {
 		t.Error("a first slice of unknown length changes the plan")
