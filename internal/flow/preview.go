@@ -67,23 +67,13 @@ func (pr *preparer) firstDraft(c *Course) (*Draft, error) {
 	if err := c.Enter(pr.works.run, d, nil, pr.spec.Batch); err != nil {
 		return d, err
 	}
-	for round := 0; ; round++ {
-		var asked []evolve.Proposal
-		if lack := d.Lacks(round, false); lack.Drawn {
-			asked = c.Search.Ask(lack.Rules)
-		}
-		if len(asked) == 0 {
-			return d, nil
-		}
+	return d, c.fill(d, false, func(asked []evolve.Proposal) ([]Proposed, error) {
 		made, chains, err := pr.rewriter.proposeAll(asked)
 		if err == nil {
 			err = pr.rewriter.putChains(made, chains)
 		}
-		if err != nil {
-			return d, err
-		}
-		d.Take(c, asked, made)
-	}
+		return made, err
+	})
 }
 
 // previewText describes the outcome of the first generation.
