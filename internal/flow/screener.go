@@ -64,6 +64,7 @@ type batchState struct {
 	place   map[string]int    // of each candidate in the whole batch
 	codes   map[string]string // machine-code hash -> the first of the batch that is known to have it
 	foresee Foresee           // nil if the next generation is unknown
+	early   func([]entrant)   // receives those that have their verdicts early; nil if all have them at once
 	cost    Split
 }
 
@@ -126,6 +127,26 @@ func (b *batchState) evaluate(ctx context.Context) error {
 		return err
 	}
 	defer b.program.Remove()
+	if b.early == nil || len(b.live) < 2 {
+		return b.compare(ctx)
+	}
+	// Have verdicts on some before the others are compared.
+	all := slices.Clone(b.live)
+	some := max(1, len(all)/earlyShare)
+	b.live = slices.Clone(all[:some])
+	if err := b.compare(ctx); err != nil {
+		return err
+	}
+	b.early(all[:some])
+	b.live = all[some:]
+	return b.compare(ctx)
+}
+
+// earlyShare is the reciprocal of the share of a batch that has its verdicts early.
+const earlyShare = 4
+
+// compare takes the entrants of a program through verification and screening.
+func (b *batchState) compare(ctx context.Context) error {
 	if err := b.verify(ctx); err != nil {
 		return err
 	}
