@@ -99,6 +99,39 @@ func TestStateIsAllJSON(t *testing.T) {
 	}
 }
 
+// TestForkGoesTheSameWay replaces a search by its fork at every point. The search that was forked
+// stays as it was, whatever its fork does.
+func TestForkGoesTheSameWay(t *testing.T) {
+	for _, st := range Strategies {
+		w, s := search(3, st)
+		w2, fork := search(3, st)
+		for !s.Done() {
+			before := marshal(t, s)
+			lone := s.Fork()
+			for _, p := range lone.Ask(10) {
+				lone.Tell([]Feedback{w2.evaluate(p)})
+			}
+			if marshal(t, s) != before {
+				t.Fatalf("%s: after %d candidates the fork changed the search", st, s.Spent)
+			}
+			fork = fork.Fork()
+			ps, ps2 := s.Ask(10), fork.Ask(10)
+			if !reflect.DeepEqual(ps, ps2) {
+				t.Fatalf("%s: after %d candidates other proposals:\n%v\n%v", st, s.Spent, ps, ps2)
+			}
+			fork = fork.Fork()
+			for _, p := range ps {
+				o := w.evaluate(p)
+				s.Tell([]Feedback{o})
+				fork.Tell([]Feedback{o})
+			}
+		}
+		if marshal(t, s) != marshal(t, fork) {
+			t.Errorf("%s: other final states", st)
+		}
+	}
+}
+
 func TestOrderOfOutcomesDoesNotMatter(t *testing.T) {
 	_, a := search(5, Islands)
 	w, b := search(5, Islands)

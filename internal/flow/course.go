@@ -134,15 +134,20 @@ func (c *Course) Tell(s *Spec, d *Draft, evaluated *EvaluatedBatch, took time.Du
 	if err := c.Search.Tell(feedback); err != nil {
 		return err
 	}
-	if c.Log.Thin++; len(d.Made) > s.Batch/4 || c.Search.Open() {
-		c.Log.Thin = 0
-	}
+	c.noteThin(s, d)
 	island := map[string]int{}
 	for i, m := range d.Made {
 		island[m.Candidate] = d.Proposals[i].Island
 	}
 	c.Log.Add(evaluated.Candidates, island, evaluated.Cost, took)
 	return nil
+}
+
+// noteThin counts the generations in a row that filled no quarter of their batch.
+func (c *Course) noteThin(s *Spec, d *Draft) {
+	if c.Log.Thin++; len(d.Made) > s.Batch/4 || c.Search.Open() {
+		c.Log.Thin = 0
+	}
 }
 
 // feedback joins the candidates of a draft with their evaluations.

@@ -94,6 +94,32 @@ func (d *Draft) Lacks(round int, trim bool) Lack {
 	return Lack{Drawn: true, Rules: d.Full - len(d.Made)}
 }
 
+// Ask returns the proposals that a draft lacks.
+func (c *Course) Ask(lack Lack) []evolve.Proposal {
+	switch {
+	case lack.Trims:
+		return c.Search.AskTrims()
+	case lack.Drawn:
+		return c.Search.Ask(lack.Rules)
+	}
+	return nil
+}
+
+// fill fills a draft with the candidates of the rules, which the caller makes.
+func (c *Course) fill(d *Draft, trim bool, make func([]evolve.Proposal) ([]ProposalOutcome, error)) error {
+	for round := 0; ; round++ {
+		asked := c.Ask(d.Lacks(round, trim))
+		if len(asked) == 0 {
+			return nil
+		}
+		made, err := make(asked)
+		if err != nil {
+			return err
+		}
+		d.Take(c, asked, made)
+	}
+}
+
 // Answer tells the submitters the verdicts on the guests of a draft.
 func (d *Draft) Answer(s *store.Store, run string, evaluated []Evaluation) error {
 	for proposal, submission := range d.Guests {

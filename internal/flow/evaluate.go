@@ -85,9 +85,11 @@ type EvaluatedBatch struct {
 }
 
 // Evaluate takes a whole batch of candidates through the cheap end of the
-// ladder, and settles it.
-func (a *Activities) Evaluate(ctx context.Context, run string, ids []string) (*EvaluatedBatch, error) {
-	out, err := a.EvaluateShare(ctx, run, ids, ids)
+// ladder, and settles it. With foresee it begins to make the next generation meanwhile.
+func (a *Activities) Evaluate(
+	ctx context.Context, run string, ids []string, foresee Foresee,
+) (*EvaluatedBatch, error) {
+	out, err := a.evaluateShare(ctx, run, ids, ids, foresee)
 	if err != nil {
 		return nil, err
 	}
@@ -102,6 +104,12 @@ func (a *Activities) Evaluate(ctx context.Context, run string, ids []string) (*E
 // same order. Several workers may evaluate parts of one batch at once: nothing
 // that they find counts for the run before Settle.
 func (a *Activities) EvaluateShare(ctx context.Context, run string, batch, mine []string) (*EvaluatedBatch, error) {
+	return a.evaluateShare(ctx, run, batch, mine, nil)
+}
+
+func (a *Activities) evaluateShare(
+	ctx context.Context, run string, batch, mine []string, foresee Foresee,
+) (*EvaluatedBatch, error) {
 	x, err := a.prepared(ctx, run)
 	if err != nil {
 		return nil, err
@@ -109,5 +117,5 @@ func (a *Activities) EvaluateShare(ctx context.Context, run string, batch, mine 
 	if err := errors.Join(x.inputs.refresh(), x.rewriter.readFaults(0)); err != nil {
 		return nil, err
 	}
-	return x.screener.evaluate(ctx, batch, mine)
+	return x.screener.evaluate(ctx, batch, mine, foresee)
 }

@@ -72,7 +72,7 @@ func TestTrueProfile(t *testing.T) {
 	if err := x.works.putCandidates(reply); err != nil {
 		t.Fatal(err)
 	}
-	out, err := x.screener.evaluate(t.Context(), []string{reply.ID}, []string{reply.ID})
+	out, err := x.screener.evaluate(t.Context(), []string{reply.ID}, []string{reply.ID}, nil)
 	if err != nil || !out.Candidates[0].Verdict.OK() || out.Candidates[0].Insight == nil {
 		t.Fatalf("%v: %+v", err, out)
 	}

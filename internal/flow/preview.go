@@ -32,7 +32,8 @@ func (w *works) fileAside(suffix string) (back func()) {
 }
 
 // preview evaluates the first generation of a search to which the library adds nothing, and reports
-// its outcome. The look-up pauses meanwhile.
+// its outcome. All its candidates are built at once, but a quarter of them is compared and screened
+// before the others, since a user waits for the first verdict. The look-up pauses meanwhile.
 func (pr *preparer) preview(ctx context.Context) error {
 	// The look-up pauses. The candidates of a preview have a name of their own in the store.
 	pr.pause.Lock()
@@ -47,6 +48,10 @@ func (pr *preparer) preview(ctx context.Context) error {
 	}
 	ids := d.Candidates()
 	b := pr.screener.begin(ids, len(ids))
+	b.early = func(share []entrant) {
+		pr.ready.First = time.Since(pr.began).Seconds()
+		pr.watch.Stage("preview", b.shareText(share))
+	}
 	if err := b.run(ctx, ids, ids); err != nil {
 		return err
 	}
@@ -56,7 +61,9 @@ func (pr *preparer) preview(ctx context.Context) error {
 	// Keep the batch for the search.
 	out := &EvaluatedBatch{Candidates: b.out, Cost: b.cost}
 	out.Cost.Ahead = time.Since(start)
-	pr.screener.preview.batch, pr.ready.First = out, time.Since(pr.began).Seconds()
+	if pr.screener.preview.batch = out; pr.ready.First == 0 {
+		pr.ready.First = time.Since(pr.began).Seconds()
+	}
 	pr.watch.Stage("preview", previewText(out))
 	return nil
 }
@@ -67,23 +74,22 @@ func (pr *preparer) firstDraft(c *Course) (*Draft, error) {
 	if err := c.Enter(pr.works.run, d, nil, pr.spec.Batch); err != nil {
 		return d, err
 	}
-	for round := 0; ; round++ {
-		var asked []evolve.Proposal
-		if lack := d.Lacks(round, false); lack.Drawn {
-			asked = c.Search.Ask(lack.Rules)
-		}
-		if len(asked) == 0 {
-			return d, nil
-		}
+	return d, c.fill(d, false, func(asked []evolve.Proposal) ([]ProposalOutcome, error) {
 		made, chains, err := pr.rewriter.proposeAll(asked)
 		if err == nil {
 			err = pr.rewriter.putChains(made, chains)
 		}
-		if err != nil {
-			return d, err
-		}
-		d.Take(c, asked, made)
+		return made, err
+	})
+}
+
+// shareText describes the outcome of the share of a batch that has its verdicts.
+func (b *batchState) shareText(share []entrant) string {
+	out := new(EvaluatedBatch)
+	for _, e := range share {
+		out.Candidates = append(out.Candidates, b.out[e.out])
 	}
+	return previewText(out)
 }
 
 // previewText describes the outcome of the first generation.

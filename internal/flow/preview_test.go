@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/beagle-go/beagle"
@@ -41,8 +42,8 @@ func TestClean(t *testing.T) {
 }
 `
 
-// TestPreview evaluates a first generation ahead. The search drafts the same generation, has its
-// verdicts once, and afterwards finds them in the store.
+// TestPreview evaluates a first generation ahead, a part of it before the rest. The search drafts
+// the same generation, has its verdicts once, and afterwards finds them in the store.
 func TestPreview(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -56,7 +57,12 @@ func TestPreview(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	acts := &Activities{Store: s}
+	var told []string
+	acts := &Activities{Store: s, Watch: func(e Event) {
+		if e.Stage != nil && e.Stage.Name == "preview" {
+			told = append(told, e.Stage.Detail)
+		}
+	}}
 	defer acts.Close()
 	spec := Defaults()
 	spec.Dir, spec.Target, spec.Force, spec.NoLift, spec.Anew, spec.Batch = dir, ".Clean", true, true, true, 4
@@ -74,6 +80,9 @@ func TestPreview(t *testing.T) {
 	seen := x.screener.preview.batch
 	if seen == nil || x.works.run != run || x.preparer.ready.First == 0 {
 		t.Fatalf("there is no preview: run %s, %+v", x.works.run, seen)
+	}
+	if len(told) != 2 || !strings.HasPrefix(told[0], "1 of the first 1 versions") {
+		t.Errorf("no verdict came before the others: %q", told)
 	}
 
 	c := NewCourse(&spec, x.preparer.ready)

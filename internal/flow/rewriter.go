@@ -69,6 +69,11 @@ func longestFirst(proposals []evolve.Proposal) []int {
 // propose takes the proposal's move and then its wishes, and returns the version
 // after each. A wish that fits nowhere is left out.
 func (rw *rewriter) propose(p evolve.Proposal) (chain []beagle.Candidate, err error) {
+	return rw.proposeUntil(p, func() bool { return false })
+}
+
+// proposeUntil is propose for a caller who may lose interest between two steps.
+func (rw *rewriter) proposeUntil(p evolve.Proposal, ended func() bool) (chain []beagle.Candidate, err error) {
 	c, err := rw.works.candidate(p.Parent)
 	if err != nil {
 		return nil, err
@@ -86,6 +91,9 @@ func (rw *rewriter) propose(p evolve.Proposal) (chain []beagle.Candidate, err er
 	// Then take the wishes that fit.
 	rng := rand.New(rand.NewPCG(p.Seed, 1))
 	for _, wish := range p.Then {
+		if ended() {
+			return nil, errEnded
+		}
 		if rw.off(wish.Mutator, p.ID) {
 			continue
 		}

@@ -227,7 +227,7 @@ func TestRuleFaultOfPreview(t *testing.T) {
 	x.screener.preview.batch = &EvaluatedBatch{Candidates: []Evaluation{
 		{Candidate: c.ID, Parents: c.Parents, Steps: c.Steps},
 	}}
-	out, err := x.screener.evaluate(t.Context(), []string{c.ID}, []string{c.ID})
+	out, err := x.screener.evaluate(t.Context(), []string{c.ID}, []string{c.ID}, nil)
 	if err != nil || len(out.Candidates) != 1 {
 		t.Fatal(out, err)
 	}

@@ -23,7 +23,7 @@ type screener struct {
 }
 
 // evaluate takes the candidates mine of a batch up the ladder: see [Activities.EvaluateShare].
-func (s *screener) evaluate(ctx context.Context, batch, mine []string) (*EvaluatedBatch, error) {
+func (s *screener) evaluate(ctx context.Context, batch, mine []string, foresee Foresee) (*EvaluatedBatch, error) {
 	switch out, err := s.takePreview(batch, mine); {
 	case err != nil:
 		return nil, err
@@ -31,6 +31,7 @@ func (s *screener) evaluate(ctx context.Context, batch, mine []string) (*Evaluat
 		return out, s.rewriter.keepLaterFaults()
 	}
 	b := s.begin(batch, len(mine))
+	b.foresee = foresee
 	if err := b.run(ctx, batch, mine); err != nil {
 		return nil, err
 	}
@@ -62,6 +63,8 @@ type batchState struct {
 	program candidateProgram
 	place   map[string]int    // of each candidate in the whole batch
 	codes   map[string]string // machine-code hash -> the first of the batch that is known to have it
+	foresee Foresee           // nil if the next generation is unknown
+	early   func([]entrant)   // receives those that have their verdicts early; nil if all have them at once
 	cost    Split
 }
 
@@ -124,6 +127,26 @@ func (b *batchState) evaluate(ctx context.Context) error {
 		return err
 	}
 	defer b.program.Remove()
+	if b.early == nil || len(b.live) < 2 {
+		return b.compare(ctx)
+	}
+	// Have verdicts on some before the others are compared.
+	all := slices.Clone(b.live)
+	some := max(1, len(all)/earlyShare)
+	b.live = slices.Clone(all[:some])
+	if err := b.compare(ctx); err != nil {
+		return err
+	}
+	b.early(all[:some])
+	b.live = all[some:]
+	return b.compare(ctx)
+}
+
+// earlyShare is the reciprocal of the share of a batch that has its verdicts early.
+const earlyShare = 4
+
+// compare takes the entrants of a program through verification and screening.
+func (b *batchState) compare(ctx context.Context) error {
 	if err := b.verify(ctx); err != nil {
 		return err
 	}
@@ -131,9 +154,9 @@ func (b *batchState) evaluate(ctx context.Context) error {
 		return err
 	}
 	// While one processor times, another looks for what can come next.
-	wait := b.look()
-	defer wait()
-	if err := b.screen(ctx); err != nil {
+	next := b.look()
+	defer next.end()
+	if err := b.screen(ctx, next); err != nil {
 		return err
 	}
 	return b.profile(ctx, b.fastest())
@@ -184,21 +207,6 @@ func (b *batchState) profile(ctx context.Context, which func(entrant) bool) erro
 		o.Insight = in
 	}
 	return nil
-}
-
-// look finds the next moves of the entrants in the background, one after the other, so that it
-// keeps to one processor. The returned function waits for it.
-func (b *batchState) look() (wait func()) {
-	live := slices.Clone(b.live)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for _, e := range live {
-			o := &b.out[e.out]
-			o.Moves, o.Without = b.rewriter.moves(e.candidate)
-		}
-	}()
-	return func() { <-done }
 }
 
 // build compiles all entrants into one program. It drops those that do not compile, that spoil the
@@ -332,8 +340,8 @@ func merge(into *beagle.Verdict, v *beagle.Verdict) {
 const screenTime = 20 * time.Millisecond
 
 // screen times the entrants beside the original, and then those that look faster on each common
-// class.
-func (b *batchState) screen(ctx context.Context) error {
+// class. The outlook sees the verdicts between the two.
+func (b *batchState) screen(ctx context.Context, next *outlook) error {
 	if len(b.live) == 0 {
 		return nil
 	}
@@ -361,12 +369,12 @@ func (b *batchState) screen(ctx context.Context) error {
 		v.Screen = &ratios[i]
 	}
 	b.dropFallen()
-	return b.screenClasses(ctx)
+	return b.screenClasses(ctx, next)
 }
 
 // screenClasses times the entrants that look faster on each common class. The
 // caller holds the timing lock.
-func (b *batchState) screenClasses(ctx context.Context) error {
+func (b *batchState) screenClasses(ctx context.Context, next *outlook) error {
 	var faster []entrant
 	var variants []int
 	for _, e := range b.live {
@@ -377,6 +385,7 @@ func (b *batchState) screenClasses(ctx context.Context) error {
 	if len(faster) == 0 {
 		return nil
 	}
+	b.showScreened(next)
 	found, err := b.program.classes(ctx, variants, searchTime)
 	if err != nil {
 		return err

@@ -221,7 +221,7 @@ func (jd *judge) makeVersion(ctx context.Context, steps []beagle.Step) (*evolve.
 		return nil, nil, err
 	}
 	ids := []string{c.ID}
-	b, err := jd.screener.evaluate(ctx, ids, ids)
+	b, err := jd.screener.evaluate(ctx, ids, ids, nil)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -19,8 +19,10 @@ type witness struct {
 	seen []flow.Evaluation
 }
 
-func (w *witness) Evaluate(ctx context.Context, run string, ids []string) (*flow.EvaluatedBatch, error) {
-	out, err := w.Activities.Evaluate(ctx, run, ids)
+func (w *witness) Evaluate(
+	ctx context.Context, run string, ids []string, foresee flow.Foresee,
+) (*flow.EvaluatedBatch, error) {
+	out, err := w.Activities.Evaluate(ctx, run, ids, foresee)
 	if err == nil {
 		w.mu.Lock()
 		defer w.mu.Unlock()

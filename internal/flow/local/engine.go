@@ -201,16 +201,11 @@ func (e *engine) drawRules() (loop.DraftProgress, error) {
 			return loop.DraftProgress{}, err
 		}
 	}
-	e.asked = nil
-	switch lack := e.draft.Lacks(e.rounds, e.begun.Trim); {
-	case lack.Trims:
-		e.asked = e.r.course.Search.AskTrims()
-		if n := len(e.asked); n > 0 {
-			e.r.d.Watch.Stage("trim",
-				fmt.Sprintf("%d versions that leave out steps of the best, or join steps that gain", n))
-		}
-	case lack.Drawn:
-		e.asked = e.r.course.Search.Ask(lack.Rules)
+	lack := e.draft.Lacks(e.rounds, e.begun.Trim)
+	e.asked = e.r.course.Ask(lack)
+	if n := len(e.asked); n > 0 && lack.Trims {
+		e.r.d.Watch.Stage("trim",
+			fmt.Sprintf("%d versions that leave out steps of the best, or join steps that gain", n))
 	}
 	e.rounds++
 	return loop.DraftProgress{More: len(e.asked) > 0, Outside: e.draft.Outside, Made: len(e.draft.Made)}, nil
@@ -220,11 +215,25 @@ func (e *engine) drawRules() (loop.DraftProgress, error) {
 func (e *engine) Evaluate() error {
 	done, ids := make(chan verdicts, 1), e.draft.Candidates()
 	e.evaluating = done
+	foresee := e.foresee
+	if e.r.spec.Models.On() { // replies change the search while it is evaluated
+		foresee = nil
+	}
 	go func() {
-		evaluated, err := e.r.acts.Evaluate(e.ctx, e.r.entry.ID, ids)
+		evaluated, err := e.r.acts.Evaluate(e.ctx, e.r.entry.ID, ids, foresee)
 		done <- verdicts{evaluated, err}
 	}()
 	return nil
+}
+
+// foresee returns the course after likely verdicts on the draft under evaluation. Nothing changes
+// the search meanwhile.
+func (e *engine) foresee(likely []flow.Evaluation) (next *flow.Course, trim bool) {
+	next, err := e.r.course.Foreseen(&e.r.spec, e.draft, likely)
+	if err != nil {
+		return nil, false
+	}
+	return next, e.begun.Trim || next.Done()
 }
 
 // Tell tells the search of the verdicts.

@@ -129,7 +129,9 @@ func (r *rehearsal) Propose(_ context.Context, _ string, proposals []evolve.Prop
 }
 
 // Evaluate gives every rewrite a gain of its own; some do not behave.
-func (r *rehearsal) Evaluate(_ context.Context, _ string, ids []string) (*flow.EvaluatedBatch, error) {
+func (r *rehearsal) Evaluate(
+	_ context.Context, _ string, ids []string, _ flow.Foresee,
+) (*flow.EvaluatedBatch, error) {
 	out := new(flow.EvaluatedBatch)
 	for _, id := range ids {
 		v := beagle.Verdict{Candidate: id, Status: beagle.Equal, Stage: "screen"}
@@ -273,10 +275,12 @@ type breaking struct {
 	stop  func()
 }
 
-func (b *breaking) Evaluate(ctx context.Context, run string, ids []string) (*flow.EvaluatedBatch, error) {
+func (b *breaking) Evaluate(
+	ctx context.Context, run string, ids []string, foresee flow.Foresee,
+) (*flow.EvaluatedBatch, error) {
 	if b.after--; b.after == 0 {
 		b.stop()
 		return nil, context.Canceled
 	}
-	return b.rehearsal.Evaluate(ctx, run, ids)
+	return b.rehearsal.Evaluate(ctx, run, ids, foresee)
 }

@@ -35,7 +35,7 @@ type activities interface {
 	Receive(
 		ctx context.Context, run string, p evolve.Proposal, v store.Submission,
 	) (*flow.ProposalOutcome, *beagle.Verdict, error)
-	Evaluate(ctx context.Context, run string, ids []string) (*flow.EvaluatedBatch, error)
+	Evaluate(ctx context.Context, run string, ids []string, foresee flow.Foresee) (*flow.EvaluatedBatch, error)
 	Judge(ctx context.Context, run string, f flow.Field) (*flow.Conclusion, error)
 	Report(ctx context.Context, run string, j *flow.Conclusion, log *flow.Log) (*beagle.Result, error)
 	StartFrom(ctx context.Context, run string, p flow.Prepared) (*flow.Prepared, error)

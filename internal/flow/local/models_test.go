@@ -60,7 +60,9 @@ type known struct {
 	seen map[string]beagle.Verdict
 }
 
-func (k *known) Evaluate(ctx context.Context, run string, ids []string) (*flow.EvaluatedBatch, error) {
+func (k *known) Evaluate(
+	ctx context.Context, run string, ids []string, _ flow.Foresee,
+) (*flow.EvaluatedBatch, error) {
 	out := &flow.EvaluatedBatch{Candidates: make([]flow.Evaluation, len(ids))}
 	slots := make(chan struct{}, k.slots)
 	var wg sync.WaitGroup

@@ -114,7 +114,9 @@ func (r *play) Receive(
 
 // Evaluate judges what models and guests wrote by its name, and hands in the
 // guests of the batch.
-func (r *play) Evaluate(ctx context.Context, run string, ids []string) (*flow.EvaluatedBatch, error) {
+func (r *play) Evaluate(
+	ctx context.Context, run string, ids []string, foresee flow.Foresee,
+) (*flow.EvaluatedBatch, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.batches++
@@ -125,7 +127,7 @@ func (r *play) Evaluate(ctx context.Context, run string, ids []string) (*flow.Ev
 			return nil, err
 		}
 	}
-	return r.rehearsal.Evaluate(ctx, run, ids)
+	return r.rehearsal.Evaluate(ctx, run, ids, foresee)
 }
 
 func (r *play) StartFrom(_ context.Context, _ string, p flow.Prepared) (*flow.Prepared, error) {

@@ -18,7 +18,8 @@ func TestSource(t *testing.T) {
 			continue
 		}
 		_, err := Source.Open(name)
-		if shipped := !strings.HasSuffix(name, "_test.go"); shipped != (err == nil) {
+		shipped := !strings.HasSuffix(name, "_test.go") && !strings.HasPrefix(name, "host_")
+		if shipped != (err == nil) {
 			t.Errorf("%s: in Source %v, should be %v", name, err == nil, shipped)
 		}
 	}
