@@ -89,7 +89,7 @@ func TestForesight(t *testing.T) {
 func filled(t *testing.T, acts *Activities, c *Course, batch int) *Draft {
 	t.Helper()
 	d := &Draft{Full: batch}
-	err := c.fill(d, false, func(asked []evolve.Proposal) ([]Proposed, error) {
+	err := c.fill(d, false, func(asked []evolve.Proposal) ([]ProposalOutcome, error) {
 		return acts.Propose(t.Context(), "abc", asked)
 	})
 	if err != nil {

@@ -131,6 +131,7 @@ var ownRules = []*mutate.Mutator{
 	needlessCopy,
 	callerAlloc,
 	concreteParam,
+	binaryWrite,
 	deepEqual,
 
 	// Maps, sorting, hashing, recursion.
