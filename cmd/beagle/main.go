@@ -251,8 +251,8 @@ func (f *flagSet) mistake(err error) error {
 		var names []string
 		f.VisitAll(func(g *flag.Flag) { names = append(names, g.Name) })
 		if near := source.NearNames(m[1], names); near != "" {
-			dashes := strings.NewReplacer(", ", ", --", " or ", " or --")
-			bad.Remedy = fmt.Sprintf("Did you mean --%s? %s", dashes.Replace(near), bad.Remedy)
+			near = strings.ReplaceAll(strings.ReplaceAll(near, ", ", ", --"), " or ", " or --")
+			bad.Remedy = fmt.Sprintf("Did you mean --%s? %s", near, bad.Remedy)
 		}
 		return bad
 	}
