@@ -108,8 +108,8 @@ func (rec recordability) walk(t types.Type, path string, top bool, seen map[type
 	}
 	seen[t] = true
 	// Some types are known by name, whatever they consist of.
-	if path, name := syntax.NameOf(t); name != "" {
-		full := path + "." + name
+	if pkg, name := syntax.NameOf(t); name != "" {
+		full := pkg + "." + name
 		if remedy, ok := opaque[full]; ok {
 			return &reason{path, t, "a value that means something only inside its process", remedy}
 		}
