@@ -21,8 +21,8 @@ func showProfiling(watch *progress, remedy string) func(profiles.Progress) {
 		mu.Lock()
 		defer mu.Unlock()
 		if len(hosts) == 0 {
-			watch.note(fmt.Sprintf("Profiling for %v, in %d short slices at random moments, for shares of the whole "+
-				"time and not of one moment. %s", now.Plan.Over, now.Plan.Slices, remedy))
+			watch.note(fmt.Sprintf("Profiling for %v, in %d short slices at random moments: the load of a service "+
+				"drifts.\n%s", now.Plan.Over, now.Plan.Slices, remedy))
 		}
 		if now.Taken == 1 && !chosen {
 			chosen = true
