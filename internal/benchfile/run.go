@@ -76,6 +76,7 @@ type Run struct {
 	Subtree *hotspots.Subtree
 	Part    *beagle.BenchmarkPart // nil when no loop is seen to call the target
 	lacking []string              // callees of production that the program does not have
+	empty   error                 // says why a round has no profile; others may have one
 }
 
 // Lacks notes which callees of production the program does not have. It looks for functions that
@@ -112,6 +113,9 @@ func (b *Bench) Profile(ctx context.Context, pattern string, seconds float64) (*
 		}
 		all = append(all, p...)
 		left -= used
+	}
+	if len(all) == 0 {
+		return nil, run.empty
 	}
 	for _, p := range all {
 		p.Group = pattern // windows of one program: each sample weighs the same
@@ -170,6 +174,9 @@ func (b *Bench) runOnce(ctx context.Context, pattern string, seconds float64, ru
 		run.Nanos = nanos
 	}
 	all, err = profiles.Read(ctx, []string{file}, profiles.Options{})
+	if empty := (*beagle.UsageError)(nil); errors.As(err, &empty) { // it had the processor for an instant
+		run.empty, err = err, nil
+	}
 	return all, used, err
 }
 
