@@ -20,8 +20,8 @@ import (
 // GoFixes holds, as mutators, analyzers that Go 1.26's `go fix` registers. Each suggested fix of a
 // diagnostic is a site. Most fixes make code newer rather than faster, but another rule, or the
 // compiler, often recognises the newer form. Analyzers are left out whose fixes leave the machine
-// code as it is (any, buildtag, plusbuild) or change what no candidate holds: tests and tags of
-// fields (testingcontext, omitzero).
+// code as it is (any, buildtag, plusbuild), change what no candidate holds (testingcontext,
+// omitzero), or start a goroutine in a new way, which the judge's policy refuses (waitgroup).
 var GoFixes = []*mutate.Mutator{
 	goFix(modernize.FmtAppendfAnalyzer,
 		"b := []byte(fmt.Sprintf(\"%d\", n))",
@@ -71,9 +71,6 @@ var GoFixes = []*mutate.Mutator{
 	goFix(modernize.StringsSeqAnalyzer,
 		"for _, f := range strings.Split(s, \",\") {",
 		"for f := range strings.SplitSeq(s, \",\") {"),
-	goFix(modernize.WaitGroupGoAnalyzer,
-		"wg.Add(1)\ngo func() {\n\tdefer wg.Done()\n\twork()\n}()",
-		"wg.Go(func() {\n\twork()\n})"),
 }
 
 // goFixClasses holds the analyzers whose fixes are not exact. hostport mends IPv6 addresses, which
