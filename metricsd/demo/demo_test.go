@@ -293,7 +293,7 @@ func TestPage(t *testing.T) {
 	}
 	none := show([]rolled{}, finalFigure{Promoted: []string{}, Before: estimate{600, 590, 610}})
 	if !strings.Contains(none, "Nothing found that pays") ||
-		!strings.Contains(none, "none of the rewrites applies to 1") {
+		!strings.Contains(none, "No rewrite applies to 1;") {
 		t.Error(none)
 	}
 	if strings.Contains(none, "<F>") || strings.Contains(none, "http://") || strings.Contains(none, "https://") {
