@@ -309,7 +309,7 @@ func (a *effectsVisitor) selector(n *ast.SelectorExpr) {
 		through = ptr && !ofPointer || len(sel.Index()) > 1 && sel.Indirect() || types.IsInterface(sel.Recv())
 	}
 	if through {
-		a.Reads, a.Panics = a.Reads || !isClosed(sel.Recv()), true
+		a.Reads, a.Panics = a.Reads || !a.p.isClosed(sel.Recv()), true
 	}
 }
 

@@ -180,8 +180,8 @@ var pureStd = func() map[string]string {
 	add("arp", "math/big", "Int.String")
 	add("arp", "net/url", "URL.String")
 	add("r", "net/url", "Values.Get", "Values.Has")
-	// Only package reflect implements its Type, and a type never changes. It may be nil, or of a
-	// kind that has no such part.
+	// Package reflect implements its Type (see isClosed), and a type never changes. It may be nil,
+	// or of a kind that has no such part.
 	add("p", "reflect", "Type.AssignableTo", "Type.Bits", "Type.Comparable", "Type.ConvertibleTo", "Type.Implements",
 		"Type.Kind", "Type.Len", "Type.Name", "Type.NumField", "Type.NumIn", "Type.NumMethod", "Type.NumOut",
 		"Type.PkgPath", "Type.Size")

@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"go/types"
 	"go/version"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -128,7 +129,7 @@ func (p *Pass) IsGlobal(v *types.Var) bool {
 func (p *Pass) Callee(call *ast.CallExpr) types.Object {
 	fun, name := syntax.Called(call)
 	if sel, ok := fun.(*ast.SelectorExpr); ok {
-		if s := p.Info.Selections[sel]; s != nil && types.IsInterface(s.Recv()) && !isClosed(s.Recv()) {
+		if s := p.Info.Selections[sel]; s != nil && types.IsInterface(s.Recv()) && !p.isClosed(s.Recv()) {
 			return nil
 		}
 	}
@@ -143,11 +144,46 @@ func (p *Pass) Callee(call *ast.CallExpr) types.Object {
 	return nil
 }
 
-// isClosed reports whether a type is an interface that only its own package implements, so that its
-// methods do what that package's functions do.
-func isClosed(t types.Type) bool {
-	n, ok := types.Unalias(t).(*types.Named)
-	return ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == "reflect" && n.Obj().Name() == "Type"
+// isClosed reports whether a type is an interface whose methods do what the functions of its own
+// package do. Other packages can implement it only by a struct that embeds it, which may have a
+// method of its own that writes. So no struct of the version's package, or of one that it imports,
+// embeds it.
+func (p *Pass) isClosed(t types.Type) bool {
+	return syntax.IsNamed(t, "reflect", "Type") && !p.Once(embeddedKey{}, func() any { return p.embeds(t) }).(bool)
+}
+
+type embeddedKey struct{}
+
+// embeds reports whether a struct of the version's package, or of one that it imports, embeds an
+// interface. A struct that a function declares has no methods of its own.
+func (p *Pass) embeds(iface types.Type) bool {
+	for _, pkg := range slices.Concat(p.Pkg.Imports(), []*types.Package{p.Pkg}) {
+		for _, name := range pkg.Scope().Names() {
+			if embedsIn(pkg.Scope().Lookup(name), iface) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// embedsIn reports whether an object is a struct type that embeds an interface, or one that holds
+// all its methods.
+func embedsIn(obj types.Object, iface types.Type) bool {
+	n, ok := obj.(*types.TypeName)
+	if !ok {
+		return false
+	}
+	s, ok := n.Type().Underlying().(*types.Struct)
+	if !ok {
+		return false
+	}
+	for f := range s.Fields() {
+		if f.Embedded() && types.IsInterface(f.Type()) && types.AssignableTo(f.Type(), iface) {
+			return true
+		}
+	}
+	return false
 }
 
 // IsCall reports whether e calls one of the named functions of a package: IsCall(e, "strings",

@@ -14,7 +14,8 @@ import (
 // ahead. It tells a fork of the search the verdicts so far, asks the fork, and takes the proposed
 // steps on the workbench. When the search proposes the same steps, the workbench knows what they
 // make. A wrong guess costs idle time alone. A workbench is pure, so a search takes the same way
-// with and without foresight.
+// with and without foresight, unless a rule fails in a step that the guess alone takes: it is off
+// from the next proposal on.
 
 // A Foresee returns the course that a search is likely to take from the verdicts on a batch, and
 // whether a generation of trims follows. It returns nil where that is unknown.
@@ -104,6 +105,9 @@ func (rw *rewriter) makeAhead(next *Course, batch int, trim bool, ended func() b
 	_ = next.fill(&Draft{Full: batch}, trim, func(asked []evolve.Proposal) ([]ProposalOutcome, error) {
 		made := make([]ProposalOutcome, len(asked))
 		for _, i := range longestFirst(asked) {
+			if ended() {
+				return nil, errEnded
+			}
 			made[i].Proposal = asked[i].ID
 			chain, err := rw.proposeUntil(asked[i], ended)
 			if errors.Is(err, errEnded) || err != nil && refusalReason(err) == "" {

@@ -58,9 +58,18 @@ func TestForesight(t *testing.T) {
 		return next
 	}
 	made := rewrites.Load()
-	x.rewriter.makeAhead(foreseen(), spec.Batch, false, func() bool { return true })
-	if rewrites.Load() != made {
-		t.Error("a generation was made after its time")
+	single := NewCourse(&spec, ready)
+	single.Search.Config.Strategy = evolve.Greedy // its proposals are of one step
+	for _, late := range []*Course{foreseen(), single} {
+		asked := 0
+		x.rewriter.makeAhead(late, spec.Batch, false, func() bool {
+			asked++
+			return true
+		})
+		if rewrites.Load() != made || asked != 1 {
+			t.Errorf("after its time a generation was made further: %d rewrites, asked %d times",
+				rewrites.Load()-made, asked)
+		}
 	}
 	next := foreseen()
 	x.rewriter.makeAhead(next, spec.Batch, false, func() bool { return false })

@@ -78,11 +78,11 @@ func numberWritten(p *mutate.Pass, e *ast.CallExpr) (w numberWrite, ok bool) {
 func unsignedText(p *mutate.Pass, e ast.Expr) (text string, bits int64, ok bool) {
 	tv := p.Info.Types[e]
 	b, ok := tv.Type.Underlying().(*types.Basic)
-	if _, generic := types.Unalias(tv.Type).(*types.TypeParam); generic || !ok {
-		return "", 0, false
+	if _, generic := types.Unalias(tv.Type).(*types.TypeParam); generic || !ok || b.Info()&types.IsInteger == 0 {
+		return "", 0, false // nil has a basic type too
 	}
 	// A constant is no number of another sign.
-	if tv.Value != nil && (b.Info()&types.IsInteger == 0 || constant.Sign(tv.Value) < 0) {
+	if tv.Value != nil && constant.Sign(tv.Value) < 0 {
 		return "", 0, false
 	}
 	bits = types.SizesFor("gc", "amd64").Sizeof(b) * 8
