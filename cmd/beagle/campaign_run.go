@@ -30,8 +30,8 @@ func (o *campaignRun) relate(t *hotspots.Table, s *campaign.State) {
 			}
 		}
 		if below, err := t.Subtree(a.Target); err == nil {
-			s.Subtrees[a.Target] = &campaign.Subtree{Share: below.Share, Samples: below.Samples,
-				Effective: below.Effective, Callees: below.Callees, Lines: below.Lines}
+			s.Subtrees[a.Target] = &campaign.Subtree{Share: below.Share, Known: below.Known,
+				Samples: below.Samples, Effective: below.Effective, Callees: below.Callees, Lines: below.Lines}
 		}
 	}
 	// The table lists no function below the least share. Those that were improved may be there now.

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/beagle-go/beagle"
@@ -185,7 +187,11 @@ func runHotspots(ctx context.Context, c *command, args []string, std stdio) (int
 		return exitUsage, err
 	}
 	watch.stop()
-	ctx = context.WithoutCancel(ctx)
+	if ctx.Err() != nil { // that interrupt ended the profile; another one ends the rest
+		var stop func()
+		ctx, stop = signal.NotifyContext(context.WithoutCancel(ctx), os.Interrupt, syscall.SIGTERM)
+		defer stop()
+	}
 	if h.diff != "" {
 		if err := job.compare(ctx, t); err != nil {
 			return exitUsage, err

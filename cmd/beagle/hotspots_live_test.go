@@ -81,3 +81,29 @@ func TestHotspotsLive(t *testing.T) {
 		})
 	}
 }
+
+// TestHotspotsInterruptedLater: an interrupt after the profile ends the command, too.
+func TestHotspotsInterruptedLater(t *testing.T) {
+	dir := t.TempDir()
+	data, err := sketch.Sketch{Kind: "cpu", Seconds: 1, Stacks: []string{"50 ex.com/s/a.F@a/f.go:4"}}.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"go.mod": "module ex.com/s\n", "cpu.pprof": string(data)} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		interrupt()
+		<-r.Context().Done()
+	}))
+	defer s.Close()
+	args := []string{"-C", dir, "--diff", s.URL + "/old.pprof", filepath.Join(dir, "cpu.pprof")}
+	var out, said bytes.Buffer
+	if status, err := runHotspots(ctx, hotspotsCommand, args, stdio{&out, &said}); !errors.Is(err, context.Canceled) {
+		t.Errorf("status %d, %v: %s%s", status, err, out.String(), said.String())
+	}
+}

@@ -135,8 +135,9 @@ func TestNothingTwice(t *testing.T) {
 // TestSumTakesEachUncertainty: a share that drifts from profile to profile makes the sum less
 // certain, however many samples the profiles have.
 func TestSumTakesEachUncertainty(t *testing.T) {
-	width := func(effective float64) float64 {
+	width := func(effective, known float64) float64 {
 		s := table()
+		s.Subtrees = map[string]*Subtree{s.Table.Hotspots[0].Target: {Known: known}}
 		s.Table.Effective = 1e6
 		for i := range s.Table.Hotspots {
 			s.Table.Hotspots[i].Effective = effective
@@ -146,9 +147,13 @@ func TestSumTakesEachUncertainty(t *testing.T) {
 		s.Tally()
 		return s.Campaign.Saving.High - s.Campaign.Saving.Low
 	}
-	counted, drifting := width(0), width(500)
+	counted, drifting := width(0, 0), width(500, 0)
 	if drifting < 5*counted {
 		t.Errorf("the interval is %g wide with drift and %g without", drifting, counted)
+	}
+	// The saving is of the share with all callees. Its drift counts, and not that of the net share.
+	if below := width(1e6, 500); math.Abs(below-drifting) > drifting/1000 {
+		t.Errorf("the interval is %g wide with drift below the function, and %g with drift of its own", below, drifting)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 // A Subtree is the time below a target in production, as a benchmark is compared with it.
 type Subtree struct {
 	Share     float64            `json:"share"`
+	Known     float64            `json:"known,omitempty"` // samples that tell Share
 	Samples   int64              `json:"samples"`
 	Effective float64            `json:"effective"`
 	Callees   map[string]float64 `json:"callees"`
@@ -370,10 +371,14 @@ func (s *State) Tally() {
 	}
 }
 
-// samples returns the number of samples that tell a target's share.
+// samples returns the number of samples that tell a target's share with all callees. It may drift
+// more than the net share, or less.
 func (s *State) samples(target string) float64 {
+	if below := s.Subtrees[target]; below != nil && below.Known > 0 { // an older Beagle noted none
+		return below.Known
+	}
 	for _, h := range s.Table.Hotspots {
-		if h.Target == target && h.Effective > 0 { // an older Beagle noted none
+		if h.Target == target && h.Effective > 0 {
 			return h.Effective
 		}
 	}

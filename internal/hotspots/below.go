@@ -14,6 +14,7 @@ import (
 type Subtree struct {
 	Target    string
 	Share     float64            // of the whole: its cum
+	Known     float64            // samples of equal weight that would tell Share as well as the profiles do
 	Samples   int64              // behind it
 	Effective float64            // of equal weight
 	Callees   map[string]float64 // where the time is spent: [SelfCallee] or a function below
@@ -97,8 +98,10 @@ func (t *Table) subtree(at *cost, samples func(*stack) int64) *Subtree {
 		Symbols: at.fn.symbols,
 	}
 	sum, squares := 0.0, 0.0
+	below := make([]*stack, 0, len(at.stacks))
 	for _, i := range at.stacks {
 		k := t.ranking.m.stacks[i]
+		below = append(below, k)
 		count := samples(k)
 		part := float64(count) / float64(max(k.count, 1))
 		weight := part * k.weight
@@ -119,6 +122,7 @@ func (t *Table) subtree(at *cost, samples func(*stack) int64) *Subtree {
 	if squares > 0 {
 		s.Effective = tidy(sum * sum / squares)
 	}
+	s.Known = tidy(t.ranking.m.effectiveOf(s.Share, t.ranking.m.weights(below, 0)))
 	return s
 }
 

@@ -127,6 +127,32 @@ func TestSpreadOfCollection(t *testing.T) {
 	}
 }
 
+// TestSpreadBelow: the share with all callees has a spread of its own, which the net share need not
+// have.
+func TestSpreadBelow(t *testing.T) {
+	var all []*Profile
+	for i := range 12 {
+		p := planned{Kind: CPU, Seconds: 1, Start: noon.Add(time.Duration(i) * time.Minute), Stacks: []string{
+			"100 ex.com/svc/a.F@/a.go:1", fmt.Sprintf("%d ex.com/svc/a.G@/a.go:9 ex.com/svc/a.F@/a.go:2", 100+150*(i%2)),
+			fmt.Sprintf("%d ex.com/svc/a.H@/a.go:20", 200-150*(i%2)),
+		}}.parse(t, fmt.Sprint(i))
+		p.Group, p.Instance = "host", "host"
+		all = append(all, p)
+	}
+	h, err := Rank(all, Options{Checkout: &Checkout{Module: svc}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	below, err := h.Subtree("a.F")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := find(t, h, svc+"/a.F"); f.Effective < h.Effective*0.99 || below.Known > h.Effective/10 {
+		t.Errorf("of %g samples %g tell the net share, which is the same in all, and %g the cum", h.Effective,
+			f.Effective, below.Known)
+	}
+}
+
 // TestMovedBeyondDrift: shares that differ by no more than those of one service's profiles did not
 // move.
 func TestMovedBeyondDrift(t *testing.T) {

@@ -281,16 +281,26 @@ func (p *Profile) cutToOther() error {
 // Since returns what a profile counted since an older one of the same process, a time ago: profiles
 // of allocations and waits are sums since the start. It changes the newer one.
 func (p *Profile) Since(old *Profile, ago time.Duration) (*Profile, error) {
-	if p.Total() < old.Total() {
+	before, lost := map[string][]int64{}, map[string]float64{}
+	for _, s := range old.Pprof.Sample {
+		key := addresses(s)
+		before[key] = append(before[key], s.Value...)
+		lost[key] += old.sampleValue(s)
+	}
+	// Sums of one process never fall. A service that works more than before may have a larger total
+	// soon after it started again, but not on each stack.
+	for _, s := range p.Pprof.Sample {
+		lost[addresses(s)] -= p.sampleValue(s)
+	}
+	fell := 0.0
+	for _, v := range lost {
+		fell += max(0, v)
+	}
+	if p.Total() < old.Total() || fell > 0.01*old.Total() {
 		return nil, &beagle.UsageError{
 			What:   p.Source + " counts less than it did before: the service started again meanwhile",
 			Remedy: "take the profile again",
 		}
-	}
-	before := map[string][]int64{}
-	for _, s := range old.Pprof.Sample {
-		key := addresses(s)
-		before[key] = append(before[key], s.Value...)
 	}
 	// Take off each stack what it counted before. No count is below zero then: memory in use may
 	// have become less, which is no matter of a rate.

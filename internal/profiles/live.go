@@ -29,7 +29,10 @@ func live(ctx context.Context, address string, o Options) ([]*hotspots.Profile, 
 	if err != nil || u.Host == "" {
 		return nil, &beagle.UsageError{What: redacted(address) + " is not an address", Remedy: "write http://HOST:PORT"}
 	}
-	pages, plan := o.pages(u)
+	pages, plan, err := o.pages(u)
+	if err != nil {
+		return nil, err
+	}
 	found := make([][]*hotspots.Profile, len(pages))
 	g, ctx := errgroup.WithContext(ctx)
 	for i, page := range pages {
@@ -39,11 +42,15 @@ func live(ctx context.Context, address string, o Options) ([]*hotspots.Profile, 
 			} else {
 				found[i], err = slicesOf(ctx, *u, page, plan, o)
 			}
-			if err != nil && len(pages) > 1 && page != "profile" && ctx.Err() == nil {
-				o.Warn(fmt.Sprintf("no %s profile: %v", page, tail.First(err.Error())))
-				return nil // the CPU profile alone will do
+			if err == nil || len(pages) == 1 || page == "profile" || ctx.Err() != nil && !o.interrupted() {
+				return err
 			}
-			return err
+			why := tail.First(err.Error())
+			if errors.Is(err, context.Canceled) {
+				why = "stopped before the service answered"
+			}
+			o.Warn(fmt.Sprintf("no %s profile: %s", page, why))
+			return nil // the CPU profile alone will do
 		})
 	}
 	if err := g.Wait(); err != nil {
@@ -59,9 +66,12 @@ func live(ctx context.Context, address string, o Options) ([]*hotspots.Profile, 
 // pages returns the profiles to take below an address, and their plan. An address may name its
 // seconds. A path of the user's own may be a file that never changes, and a page of sums has no
 // slices: either is asked for one piece unless the user says otherwise.
-func (o *Options) pages(u *url.URL) ([]string, Plan) {
-	q := u.Query()
-	if n, err := strconv.Atoi(q.Get("seconds")); err == nil && n > 0 {
+func (o *Options) pages(u *url.URL) ([]string, Plan, error) {
+	if q := u.Query(); q.Has("seconds") {
+		n, err := strconv.Atoi(q.Get("seconds"))
+		if bad := o.badSeconds(u, n, err); bad != nil {
+			return nil, Plan{}, bad
+		}
 		o.Seconds = n
 		q.Del("seconds")
 		u.RawQuery = q.Encode()
@@ -73,12 +83,30 @@ func (o *Options) pages(u *url.URL) ([]string, Plan) {
 	before, below, standard := strings.Cut(u.Path, pprofPath)
 	if standard && strings.Trim(below, "/") == "" {
 		u.Path = before + pprofPath + "/"
-		return []string{"profile", "allocs", "mutex", "block"}, NewPlan(o.Seconds, o.Over)
+		return []string{"profile", "allocs", "mutex", "block"}, NewPlan(o.Seconds, o.Over), nil
 	}
 	if o.Over == 0 && o.Seconds == 0 && (!standard || counts(u, "")) {
 		o.Seconds = onePieceSeconds
 	}
-	return []string{""}, NewPlan(o.Seconds, o.Over)
+	return []string{""}, NewPlan(o.Seconds, o.Over), nil
+}
+
+// badSeconds refuses the seconds of an address that the service would read as another number, and
+// more of them than the time to spread them over.
+func (o *Options) badSeconds(u *url.URL, n int, err error) error {
+	switch {
+	case err != nil || n < 1:
+		return &beagle.UsageError{
+			What:   fmt.Sprintf("seconds=%s in %s is no whole number above 0", u.Query().Get("seconds"), u.Redacted()),
+			Remedy: "write seconds=30, or leave it out",
+		}
+	case o.Over > 0 && o.Over < time.Duration(n)*time.Second:
+		return &beagle.UsageError{
+			What:   fmt.Sprintf("seconds=%d in %s is more than --over %v", n, u.Redacted(), o.Over),
+			Remedy: "leave one of them out",
+		}
+	}
+	return nil
 }
 
 // pprofPath is where net/http/pprof serves.
@@ -100,13 +128,16 @@ func counted(
 	u.Path = path.Join(u.Path, page)
 	began := time.Now()
 	first, err := snapshot(ctx, &u, o)
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
 		return nil, err
 	}
 	select {
 	case <-time.After(length):
 	case <-ctx.Done():
-		if !o.Early {
+		if !o.interrupted() {
 			return nil, ctx.Err()
 		}
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastSnapshot)
@@ -126,15 +157,19 @@ func counted(
 // lastSnapshot limits the time that an interrupt waits for the last profile of sums.
 const lastSnapshot = 5 * time.Second
 
-// snapshot takes a profile of sums.
+// snapshot takes a profile of sums. Soon after the start of a service they may be nothing.
 func snapshot(ctx context.Context, u *url.URL, o Options) (*hotspots.Profile, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	ctx, cancel := context.WithTimeout(ctx, o.answer)
 	defer cancel()
 	data, err := get(ctx, u, o)
 	if err != nil {
 		return nil, err
 	}
-	return hotspots.Parse(u.Redacted(), data)
+	p, err := hotspots.Parse(u.Redacted(), data)
+	if p != nil && p.Total() == 0 {
+		return p, nil
+	}
+	return p, err
 }
 
 // answerTime is what a service may take for its answer, beyond the time that it profiles.
@@ -158,6 +193,9 @@ func slicesOf(ctx context.Context, u url.URL, page string, plan Plan, o Options)
 		if err := until(ctx, began.Add(plan.Moment(taken, rand.Float64()))); err != nil {
 			break
 		}
+		if time.Since(began) > plan.length()+o.answer { // a service that hangs takes that long for each slice
+			break
+		}
 		p, err := onePage(ctx, u, page, plan.Seconds, slice)
 		if err != nil && ctx.Err() != nil {
 			break
@@ -179,12 +217,15 @@ func slicesOf(ctx context.Context, u url.URL, page string, plan Plan, o Options)
 		tell(taken + 1)
 	}
 	// Say what is missing.
-	if ctx.Err() != nil {
-		if !o.Early || len(all) == 0 {
-			return nil, ctx.Err()
-		}
+	switch {
+	case ctx.Err() != nil && (!o.interrupted() || len(all) == 0):
+		return nil, ctx.Err()
+	case ctx.Err() != nil:
 		o.Warn(fmt.Sprintf("stopped after %d of %d slices of %s: they are of %v in place of %v", taken, plan.Slices,
 			u.Host+path.Join(u.Path, page), time.Since(began).Round(time.Second), plan.Over))
+	case taken < plan.Slices:
+		o.Warn(fmt.Sprintf("ended after %d of %d slices of %s: the service answers so slowly that all of them would "+
+			"take longer than %v", taken, plan.Slices, u.Host+path.Join(u.Path, page), plan.Over))
 	}
 	if len(all) == 0 {
 		return nil, empty
@@ -218,7 +259,7 @@ func onePage(ctx context.Context, u url.URL, page string, seconds int, o Options
 		q.Set("seconds", strconv.Itoa(seconds))
 	}
 	u.RawQuery = q.Encode()
-	ctx, cancel := context.WithTimeout(ctx, time.Duration(seconds)*time.Second+answerTime)
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(seconds)*time.Second+o.answer)
 	defer cancel()
 	began := o.Now()
 	data, err := get(ctx, &u, o)

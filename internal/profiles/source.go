@@ -33,6 +33,9 @@ type Options struct {
 	Warn func(string)
 	// Live profiles call Progress before they begin and after each slice, on several goroutines.
 	Progress func(Progress)
+
+	answer      time.Duration // that a service may take for its answer
+	interrupted func() bool   // reports whether what live profiles took until now is the answer
 }
 
 // Progress says how far the profile of a running service is.
@@ -56,12 +59,22 @@ func Read(ctx context.Context, sources []string, o Options) ([]*hotspots.Profile
 	if o.Progress == nil {
 		o.Progress = func(Progress) {}
 	}
+	if o.answer == 0 {
+		o.answer = answerTime
+	}
+	// The context of the group ends with the first failure, too, which is no interrupt.
+	user := ctx
+	o.interrupted = func() bool { return o.Early && user.Err() != nil }
 	found := make([][]*hotspots.Profile, len(sources))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(32)
 	for i, text := range sources {
 		g.Go(func() (err error) {
 			found[i], err = read(ctx, text, o)
+			if errors.Is(err, context.Canceled) && o.interrupted() && len(sources) > 1 {
+				o.Warn(fmt.Sprintf("%s is left out: stopped before it had a profile", Redacted(text)))
+				return nil
+			}
 			return err
 		})
 	}
@@ -71,6 +84,9 @@ func Read(ctx context.Context, sources []string, o Options) ([]*hotspots.Profile
 	var all []*hotspots.Profile
 	for _, f := range found {
 		all = append(all, f...)
+	}
+	if len(all) == 0 && o.interrupted() {
+		return nil, user.Err()
 	}
 	return all, nil
 }

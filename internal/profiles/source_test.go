@@ -16,6 +16,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -324,6 +325,92 @@ func TestLiveStopped(t *testing.T) {
 	}
 }
 
+// TestLiveStoppedInPart: an interrupt keeps what was taken when the service does not tell any more
+// what it allocated, and when another service has no slice yet.
+func TestLiveStoppedInPart(t *testing.T) {
+	t.Parallel() // it waits
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	profiled, allocated := 0, 0
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch path.Base(r.URL.Path) {
+		case "profile":
+			if profiled++; profiled == 2 {
+				stop()
+				<-r.Context().Done()
+			}
+			w.Write(planted(t, "cpu", time.Time{}, "50 ex.com/s/a.F@a/f.go:4"))
+		case "allocs":
+			if allocated++; allocated > 1 {
+				http.Error(w, "going down", http.StatusInternalServerError)
+				return
+			}
+			w.Write(planted(t, "alloc", time.Time{}, "9 ex.com/s/a.F@a/f.go:4"))
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer s.Close()
+	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		<-r.Context().Done()
+	}))
+	defer slow.Close()
+	var said []string
+	var mu sync.Mutex
+	all, err := Read(ctx, []string{s.URL, slow.URL + "/debug/pprof/profile"}, Options{Seconds: 5, Over: 6 * time.Second,
+		Early: true, Warn: func(text string) { mu.Lock(); said = append(said, text); mu.Unlock() }})
+	if err != nil || len(all) != 1 || all[0].Kind != hotspots.CPU {
+		t.Fatalf("%d profiles, %v", len(all), err)
+	}
+	text := strings.Join(said, "\n")
+	for _, want := range []string{
+		"stopped after 1 of 5", "no allocs profile", slow.URL + "/debug/pprof/profile is left out",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the warnings lack %q: %s", want, text)
+		}
+	}
+}
+
+// TestLiveHangs: a service that hangs does not make a profile longer than its plan by more than two
+// answers.
+func TestLiveHangs(t *testing.T) {
+	t.Parallel() // it waits
+	asked := 0
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if asked++; asked > 1 {
+			<-r.Context().Done()
+		}
+		w.Write(planted(t, "cpu", time.Time{}, "50 ex.com/s/a.F@a/f.go:4"))
+	}))
+	defer s.Close()
+	var said []string
+	all, err := Read(t.Context(), []string{s.URL + "/debug/pprof/profile"}, Options{Seconds: 5,
+		Over: 5100 * time.Millisecond, Warn: func(text string) { said = append(said, text) }, answer: time.Second})
+	if err != nil || len(all) != 1 || asked > 4 {
+		t.Errorf("%d profiles, asked %d times, %v", len(all), asked, err)
+	}
+	if text := strings.Join(said, "\n"); !strings.Contains(text, "ended after") ||
+		!strings.Contains(text, "of 5 slices") || !strings.Contains(text, "failed") {
+		t.Errorf("%q", said)
+	}
+}
+
+// TestLiveSeconds: seconds of an address that cannot be followed are refused.
+func TestLiveSeconds(t *testing.T) {
+	for address, want := range map[string]string{
+		"http://h/debug/pprof/profile?seconds=1m":  "no whole number",
+		"http://h/debug/pprof/profile?seconds=0":   "no whole number",
+		"http://h/debug/pprof/profile?seconds=":    "no whole number",
+		"http://h/debug/pprof/profile?seconds=600": "more than --over 5m0s",
+	} {
+		_, err := Read(t.Context(), []string{address}, Options{Over: 5 * time.Minute})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", address, err, want)
+		}
+	}
+}
+
 // TestLiveSums: a page of sums gives what happened during the profile, also when it is named alone.
 // A service that starts again meanwhile has no such difference.
 func TestLiveSums(t *testing.T) {
@@ -347,6 +434,34 @@ func TestLiveSums(t *testing.T) {
 	if _, err = Read(t.Context(), []string{s.URL + "/debug/pprof/mutex"}, o); err == nil ||
 		!strings.Contains(err.Error(), "started again") {
 		t.Errorf("counts fell: %v", err)
+	}
+}
+
+// TestLiveSumsBegin: a service that did nothing before the profile tells all that it did. One that
+// started again may count more than before, but less on some stacks.
+func TestLiveSumsBegin(t *testing.T) {
+	t.Parallel() // it waits
+	taken := func(first, second []string) ([]*hotspots.Profile, error) {
+		asked := 0
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if asked++; asked > 1 {
+				first = second
+			}
+			w.Write(planted(t, "alloc", noon, first...))
+		}))
+		defer s.Close()
+		return Read(t.Context(), []string{s.URL + "/debug/pprof/allocs"}, Options{Seconds: 1})
+	}
+	const f, g = " ex.com/s/a.F@a/f.go:4", " ex.com/s/a.G@a/g.go:4"
+	if all, err := taken(nil, []string{"7" + f}); err != nil || len(all) != 1 || all[0].Samples() != 7 {
+		t.Errorf("after nothing: %+v, %v", all, err)
+	}
+	if _, err := taken([]string{"50" + f, "10" + g}, []string{"20" + f, "90" + g}); err == nil ||
+		!strings.Contains(err.Error(), "started again") {
+		t.Errorf("one stack fell: %v", err)
+	}
+	if all, err := taken([]string{"50" + f}, []string{"50" + f, "9" + g}); err != nil || all[0].Samples() != 9 {
+		t.Errorf("one stack came: %+v, %v", all, err)
 	}
 }
 
@@ -396,8 +511,8 @@ func TestPlan(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := Options{}
-		if pages, plan := o.pages(u); plan.length() != want || len(pages) == 0 {
-			t.Errorf("%s: %q in %v, want %v", address, pages, plan.length(), want)
+		if pages, plan, err := o.pages(u); err != nil || plan.length() != want || len(pages) == 0 {
+			t.Errorf("%s: %q in %v, want %v; %v", address, pages, plan.length(), want, err)
 		}
 	}
 	if first := (&hotspots.Profile{Seconds: 0}); NewPlan(0, 0).after(first).Seconds != 1 {
