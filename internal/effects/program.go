@@ -204,7 +204,7 @@ func (p *Program) leads(t types.Type) bool {
 		"*")] {
 		return false
 	}
-	if _, ok := types.Unalias(t).(*types.TypeParam); ok {
+	if syntax.IsTypeParam(t) {
 		return true
 	}
 	switch u := t.Underlying().(type) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/facts"
 )
@@ -96,13 +97,13 @@ func printedBy(p *mutate.Pass, e ast.Expr) string {
 		return ""
 	}
 	// An error is known not to be nil only under a test that says so.
-	if types.Identical(t, types.Universe.Lookup("error").Type()) {
+	if syntax.IsError(t) {
 		if knownError(p, e) {
 			return "Error"
 		}
 		return ""
 	}
-	if _, pointer := t.Underlying().(*types.Pointer); pointer || types.IsInterface(t) || isTypeParam(t) {
+	if _, pointer := t.Underlying().(*types.Pointer); pointer || types.IsInterface(t) || syntax.IsTypeParam(t) {
 		return ""
 	}
 	set := types.NewMethodSet(t)
@@ -128,11 +129,6 @@ func formatsItself(set *types.MethodSet) bool {
 	}
 	params := m.Type().(*types.Signature).Params()
 	return params.Len() == 2 && isNamed(params.At(0).Type(), "fmt", "State")
-}
-
-func isTypeParam(t types.Type) bool {
-	_, is := types.Unalias(t).(*types.TypeParam)
-	return is
 }
 
 // givesText reports whether a type has a method without parameters that returns a string.
