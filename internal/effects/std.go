@@ -41,7 +41,7 @@ func Coarse(s *Summary, sig *types.Signature) *Summary {
 			out.Writes = append(out.Writes, coarse(w))
 		}
 	}
-	// A store into itself says nothing, and new memory in a package variable is nobody's.
+	// A store into itself says nothing, and new memory in a package variable has no owner.
 	for _, k := range s.Stores {
 		if into, from := coarse(k.Into), coarse(k.From); into != from && (into.Kind != Shared || from.Kind != Fresh) {
 			out.Stores = append(out.Stores, Store{into, from})

@@ -323,7 +323,7 @@ func allowed(path, name string) bool {
 }
 
 // packageVars refuses package variables that hold state by their nature. A variable that the start
-// computes and nobody writes is fine; memory checks the writes.
+// computes and nothing writes is fine; memory checks the writes.
 func packageVars(c *code, report func(ast.Node, string, string, string)) {
 	for _, decl := range c.file.Decls {
 		gen, ok := decl.(*ast.GenDecl)

@@ -109,7 +109,7 @@ func (r *writeRun) pieces(p *mutate.Pass) (n int) {
 	return n
 }
 
-// writeOf recognises a write whose results nobody uses.
+// writeOf recognises a write whose results nothing uses.
 func writeOf(p *mutate.Pass, s ast.Stmt) (w writeCall, ok bool) {
 	// The writer must be named by variables and fields, so that it is the same for all writes of a
 	// run.

@@ -65,7 +65,7 @@ func findStringMethods(p *mutate.Pass) []mutate.Site {
 // fmt runs it after them. If one of these changes something, the method must look at its value
 // only.
 func mayAskEarly(p *mutate.Pass, e ast.Expr, name string, args []ast.Expr) bool {
-	// Without effects beside it, nobody can tell the order.
+	// Without effects beside it, no code can see the order.
 	does := mutate.Effects{Reads: true}
 	if m := types.NewMethodSet(p.Info.TypeOf(e)).Lookup(nil, name); m != nil {
 		if d := p.Decl(m.Obj()); d != nil && d.Body != nil {
