@@ -17,7 +17,7 @@
 //
 // # Limits
 //
-// A kernel can not be preempted. The wrappers hand it at most 256 KiB at a
+// A kernel cannot be preempted. The wrappers hand it at most 256 KiB at a
 // time, about 15 microseconds, so that a stop-the-world does not wait longer.
 //
 // Kernels read nothing outside their arguments and write nothing outside their

@@ -38,7 +38,7 @@ func longMask(mask []uint64, b []byte, c byte) {
 }
 
 // chunk is how much the kernels that are not cut up by their wrappers get at
-// once: they can not be interrupted.
+// once: they cannot be interrupted.
 const chunk = 256 << 10
 
 func equalMaskGo(mask []uint64, b []byte, c byte) {

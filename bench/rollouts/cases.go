@@ -192,7 +192,7 @@ func harmed(original, name string, l loss) (string, error) {
 	}
 	first := fn.Type.Params.List[0].Names[0].Name
 	head := strings.TrimPrefix(signature.String(), "func")
-	// The helper must not be inlined: the compiler would leave out work whose result nobody reads.
+	// The helper must not be inlined: the compiler would leave out work whose result nothing reads.
 	helper := strings.Replace(original, "func "+name+"(", "//go:noinline\nfunc unchanged"+name+"(", 1)
 	return fmt.Sprintf("%s\n\nfunc %s%s {\n%s}\n", helper, name, head,
 		l.write(fmt.Sprintf("unchanged%s(%s)", name, first), first)), nil

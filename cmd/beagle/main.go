@@ -56,7 +56,7 @@ const (
 
 // collectLess has the collector wait for more garbage, unless the user says how much. A search
 // makes much of it: that saves a sixth of the processor time while pieces of a function are looked
-// up. A process that needs gigabytes collects as ever.
+// up. A process that needs gigabytes collects at the usual rate.
 func collectLess() {
 	const most = 2 << 30
 	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {

@@ -60,7 +60,7 @@ func rolloutJudge(ctx context.Context, o *rolloutFlags) (int, error) {
 			return exitUsage, err
 		}
 		for _, b := range blocks {
-			if s := e.State.Streams[b.ID]; s != nil && b.Seq <= s.Seq || hasEnded(e) {
+			if s := e.State.Streams[b.ID]; s != nil && b.Seq <= s.Seq || e.Over() {
 				continue
 			}
 			d = e.Next(b)
@@ -78,11 +78,6 @@ func rolloutJudge(ctx context.Context, o *rolloutFlags) (int, error) {
 	}
 	printRollout(o.std.out, r)
 	return rolloutExit(r), nil
-}
-
-// hasEnded reports whether an experiment was released or rolled back.
-func hasEnded(e *rollout.Experiment) bool {
-	return e.State.Phase == rollout.RolledBack || e.State.Phase == rollout.Released
 }
 
 // experiment reads the state, or begins one by the plan.

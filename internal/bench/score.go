@@ -147,7 +147,7 @@ func longerElsewhere(e *Case, _ beagle.Ratio) string {
 	return ""
 }
 
-// longerWithCollector counts the collector against a version that allocates less often, and more.
+// longerWithCollector charges the collector to a version that allocates more bytes in fewer pieces.
 func longerWithCollector(e *Case, corrected beagle.Ratio) string {
 	extra, baseline := e.Best.GC-e.Baseline.GC, e.Baseline.Nanos
 	if baseline <= 0 || extra < countedGC*baseline {

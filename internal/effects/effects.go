@@ -12,7 +12,7 @@ import (
 // summary returns the effects of the solved unit on memory that its function did not make.
 func (u *unit) summary() *Summary {
 	s := new(Summary)
-	// Memory that the function made itself is nobody else's business.
+	// Memory that the function made itself is its own.
 	for i := range u.written {
 		if r := u.places[i].ref; r.Kind != Fresh {
 			s.Writes = append(s.Writes, r)

@@ -198,13 +198,13 @@ func (p *Program) hasRefs(t types.Type) bool {
 
 // leads reports whether a value of a type may lead to memory that can be written.
 func (p *Program) leads(t types.Type) bool {
-	// Some types of the library look as if, but nobody can write through them. A type parameter may
-	// be anything.
+	// No code can write through some types of the library, though they hold pointers. A type
+	// parameter may be anything.
 	if n, ok := types.Unalias(t).(*types.Named); ok && immutableTypes[strings.TrimPrefix(types.TypeString(n, nil),
 		"*")] {
 		return false
 	}
-	if _, ok := types.Unalias(t).(*types.TypeParam); ok {
+	if syntax.IsTypeParam(t) {
 		return true
 	}
 	switch u := t.Underlying().(type) {

@@ -4,6 +4,8 @@ import (
 	_ "embed"
 	"go/types"
 	"strings"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 	"sync"
 )
 
@@ -39,7 +41,7 @@ func Coarse(s *Summary, sig *types.Signature) *Summary {
 			out.Writes = append(out.Writes, coarse(w))
 		}
 	}
-	// A store into itself says nothing, and new memory in a package variable is nobody's.
+	// A store into itself says nothing, and new memory in a package variable has no owner.
 	for _, k := range s.Stores {
 		if into, from := coarse(k.Into), coarse(k.From); into != from && (into.Kind != Shared || from.Kind != Fresh) {
 			out.Stores = append(out.Stores, Store{into, from})
@@ -52,7 +54,7 @@ func Coarse(s *Summary, sig *types.Signature) *Summary {
 	// An error leads to sentinels and texts only.
 	for i, list := range s.Results {
 		var to []Result
-		if !isErrorType(sig.Results().At(i).Type()) {
+		if !syntax.IsError(sig.Results().At(i).Type()) {
 			for _, r := range list {
 				to = append(to, Result{WholeValue, coarse(r.Ref), r.Deep})
 			}
@@ -69,5 +71,3 @@ func coarse(r Ref) Ref {
 	}
 	return r
 }
-
-func isErrorType(t types.Type) bool { return types.Identical(t, types.Universe.Lookup("error").Type()) }

@@ -147,7 +147,7 @@ func (u *unit) selects(in *ssa.Select) {
 func (u *unit) unOp(in *ssa.UnOp) {
 	switch in.Op {
 	case token.MUL:
-		if _, global := in.X.(*ssa.Global); global && isErrorType(in.Type()) {
+		if _, global := in.X.(*ssa.Global); global && syntax.IsError(in.Type()) {
 			return // by convention, sentinel errors never change
 		}
 		u.assign(in, u.load(u.open(u.value(in.X))))
@@ -202,18 +202,13 @@ func (u *unit) typeAssert(in *ssa.TypeAssert) {
 			case p.box == nil:
 				out.add(i)
 			// A type with a type parameter may be the asserted one in an instance.
-			case types.Identical(p.box, in.AssertedType) || mentionsParam(p.box):
+			case types.Identical(p.box, in.AssertedType) || syntax.IsTypeParam(p.box):
 				out.union(u.content[i])
 			}
 		}
 		x = out
 	}
 	u.first(in, x)
-}
-
-func mentionsParam(t types.Type) bool {
-	_, ok := types.Unalias(t).(*types.TypeParam)
-	return ok
 }
 
 // closure makes the place of a function with what it captures. Its variables are then those of the

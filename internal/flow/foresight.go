@@ -94,7 +94,7 @@ func (b *batchState) likely(verdicts []beagle.Verdict) []Evaluation {
 	return out
 }
 
-// errEnded ends the making of a generation that nobody waits for.
+// errEnded ends the making of a generation that is not needed.
 var errEnded = errors.New("the generation is made no further")
 
 // makeAhead makes the next generation of a course on the workbench, until ended says that its time

@@ -276,7 +276,7 @@ func (jd *judge) tryWinner(ctx context.Context, f measuredFinalist) (*ruling, er
 }
 
 // measureOriginal measures the original against itself. So even a run without a finalist reports
-// what the function costs and what the machine can tell.
+// what the function costs and how exactly the machine measures.
 func (jd *judge) measureOriginal(ctx context.Context, f Field) (*Conclusion, error) {
 	ms, err := jd.meter.confirm(ctx, []beagle.Candidate{jd.works.root}, f.Tried, min(jd.spec.Measure, emptyMeasure))
 	if err != nil {

@@ -124,8 +124,8 @@ func showsIdle(profile bench.Profile) bool {
 	return len(profile.Callees) > 0 && profile.Samples >= idleSamples
 }
 
-// calleeShare returns a function that tells the share of the time in a callee. It is nil if the
-// profile cannot tell.
+// calleeShare returns a function that gives the share of the time in a callee. It is nil if the
+// profile does not show shares.
 func calleeShare(profile bench.Profile) func(key string) float64 {
 	if !showsIdle(profile) {
 		return nil

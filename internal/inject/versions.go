@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/beagle-go/beagle/internal/syntax"
+
 	"github.com/beagle-go/beagle"
 )
 
@@ -166,7 +168,7 @@ func (s *switched) set(prefix string, version int) string {
 // failed returns an expression for whether the results say that the call failed.
 func (s *switched) failed() string {
 	all := s.f.signature().Results()
-	if n := all.Len(); n > 0 && types.Identical(all.At(n-1).Type(), types.Universe.Lookup("error").Type()) {
+	if n := all.Len(); n > 0 && syntax.IsError(all.At(n-1).Type()) {
 		return fmt.Sprintf("r%d != nil", n-1)
 	}
 	return "false"

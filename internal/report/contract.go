@@ -27,7 +27,7 @@ func Support(n *beagle.NearMiss) string {
 	}
 	switch {
 	case n.Contract.Requires == "":
-		return calls // which difference a caller looks at, no call site tells
+		return calls // a call site does not show which differences its caller ignores
 	case n.Sites[1] == 0:
 		return calls + "; the module has no call site outside tests"
 	}

@@ -280,7 +280,7 @@ func (e *Experiment) Share() float64 {
 // copies of the original in turn.
 func (e *Experiment) Arms() [][]Arm {
 	switch {
-	case e.done():
+	case e.Over():
 		return nil
 	case e.Plan.NoPlacebo || e.State.Phase == Holdout:
 		return [][]Arm{{Candidate, Original}}
@@ -290,7 +290,8 @@ func (e *Experiment) Arms() [][]Arm {
 	return [][]Arm{{Candidate, Original, Placebo}}
 }
 
-func (e *Experiment) done() bool { return e.State.Phase == Released || e.State.Phase == RolledBack }
+// Over reports whether nothing is left to decide.
+func (e *Experiment) Over() bool { return e.State.Phase == Released || e.State.Phase == RolledBack }
 
 // Check returns the fault of an experiment that was read from JSON.
 func (e *Experiment) Check() error {

@@ -28,7 +28,7 @@ type Decision struct {
 // Next takes a block and decides. A block that cannot be used changes no
 // statistic; its decision says why.
 func (e *Experiment) Next(b Block) Decision {
-	if e.done() {
+	if e.Over() {
 		return Decision{Hold, "the experiment is over: " + e.State.Cause, e.Share()}
 	}
 	if f := e.inspect(&b); f != nil {
@@ -336,7 +336,7 @@ func (e *Experiment) end(cause string) Decision {
 // Stop ends an experiment at a person's wish or for a reason from outside, such
 // as a controller that lost its pods.
 func (e *Experiment) Stop(cause string) Decision {
-	if e.done() {
+	if e.Over() {
 		return Decision{Hold, "the experiment is over: " + e.State.Cause, e.Share()}
 	}
 	return e.end(cause)

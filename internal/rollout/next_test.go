@@ -80,7 +80,7 @@ func play(t *testing.T, e *Experiment, s *source) []Decision {
 		if d.Action != Hold {
 			out = append(out, d)
 		}
-		if e.done() {
+		if e.Over() {
 			return out
 		}
 	}
@@ -229,11 +229,11 @@ func TestPause(t *testing.T) {
 		e.Next(s.block(e))
 		before := e.State.Blocks
 		s.change = still
-		for n := 0; n < blocks && !e.done(); n++ {
+		for n := 0; n < blocks && !e.Over(); n++ {
 			e.Next(s.block(e))
 		}
 		s.change = nil
-		if e.done() != (blocks == long) || e.State.Blocks != before {
+		if e.Over() != (blocks == long) || e.State.Blocks != before {
 			t.Fatalf("after %d blocks without traffic: %s, %s", blocks, e.State.Phase, e.State.Cause)
 		}
 	}

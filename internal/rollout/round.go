@@ -36,12 +36,12 @@ func (e *Experiment) Take(r Round) (all []Decision) {
 	}
 	for _, h := range r.Heard {
 		for _, b := range h.Blocks {
-			if e.done() {
+			if e.Over() {
 				return all
 			}
 			all = append(all, e.Next(b))
 		}
-		if why := h.ends(); why != "" && !e.done() {
+		if why := h.ends(); why != "" && !e.Over() {
 			all = append(all, e.Stop(why))
 		}
 	}

@@ -155,7 +155,7 @@ func TestBadTimes(t *testing.T) {
 func TestSlowMachine(t *testing.T) {
 	e, s := start(t, Plan{Ramp: []float64{0.33}, MostBlocks: 5000, LeastGain: 0.8}), newSource()
 	rng, ar := rand.New(rand.NewPCG(1, 9)), 0.0
-	for e.State.Blocks < 400 && !e.done() {
+	for e.State.Blocks < 400 && !e.Over() {
 		ar = 0.9*ar + math.Sqrt(1-0.81)*rng.NormFloat64()
 		slow := math.Exp(0.3 * ar)
 		s.cost = func(arm Arm) float64 {
@@ -267,7 +267,7 @@ func TestLeastFunctionGain(t *testing.T) {
 	for least, phase := range map[float64]Phase{0: RolledBack, 0.001: Holdout} {
 		e, s := start(t, Plan{Success: []Metric{FunctionTime}, LeastFunctionGain: least, MostBlocks: 2000}), newSource()
 		s.cost = func(a Arm) float64 { return map[Arm]float64{Original: 1, Placebo: 1, Candidate: 0.99}[a] }
-		for !e.done() && e.State.Phase != Holdout {
+		for !e.Over() && e.State.Phase != Holdout {
 			e.Next(s.block(e))
 		}
 		if e.State.Phase != phase {

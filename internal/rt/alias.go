@@ -350,7 +350,7 @@ func (e *encoder) sharedPointer(elem *coder, q unsafe.Pointer) bool {
 }
 
 // sharedSlice writes a slice of shared memory as a reference with a length and a capacity. It
-// returns false if nobody shares the memory.
+// returns false if nothing shares the memory.
 func (e *encoder) sharedSlice(elem *coder, h *sliceHeader) bool {
 	// Where the capacity does not count, what lies behind the length is no memory of the slice.
 	if e.snapshot && ignored.capacity {
@@ -377,7 +377,7 @@ func (e *encoder) sharedSlice(elem *coder, h *sliceHeader) bool {
 }
 
 // sharedMap writes a map that others refer to: its content at its first use, and a reference each
-// time. It returns false if nobody else refers to it.
+// time. It returns false if nothing else refers to it.
 func (e *encoder) sharedMap(c *coder, m, p unsafe.Pointer) bool {
 	r := e.root(m)
 	if r == nil {

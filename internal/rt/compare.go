@@ -113,7 +113,7 @@ func (c *checker[A, R]) compare(id int, src *A) *Diff {
 	c.took = time.Since(start)
 	c.limit.Store(int64(hangLimit + hangFactor*c.took))
 	c.run(1, id, src)
-	// A call may have written where nobody looks, even if the answers agree.
+	// A call may have written where nothing looks, even if the answers agree.
 	if d := c.strayed(id, src); d != nil {
 		return d
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Two rare things at once are met by nobody who changes one thing at a time.
+// A search that changes one thing at a time never meets two rare things at once.
 // Every slot has a few factors, each with a few levels: a text its beginning,
 // body, insertion, end and case, a list its length, contents and nil, a number
 // where it lies. All pairs of levels of all factors occur together, then

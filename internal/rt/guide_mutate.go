@@ -435,8 +435,8 @@ func encodings(n uint64) [][]byte {
 	}
 }
 
-// oneNaN makes one of all values that are not a number. Which of two of them an
-// addition returns is the compiler's choice, so that their bits tell nothing.
+// oneNaN maps all values that are not a number to one. The compiler chooses which of two an
+// addition returns, so their bits say nothing.
 func oneNaN(f float64) float64 {
 	if f != f {
 		return math.NaN()

@@ -201,7 +201,7 @@ func (s *scribbler) walk(v reflect.Value, write bool) {
 		if !v.IsNil() && !implementsError(v) {
 			s.walk(v.Elem(), false)
 		}
-	// Up to the length only: the room behind belongs to nobody.
+	// Up to the length only: no value uses the room behind.
 	case reflect.Slice:
 		for i := 0; i < v.Len(); i++ {
 			s.walk(v.Index(i), true)

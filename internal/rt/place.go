@@ -100,7 +100,7 @@ func (s *spans) walk(v reflect.Value, depth int) {
 			s.add(v.UnsafePointer(), 1)
 		}
 	case reflect.Interface:
-		// An interface holds a copy that nobody else sees, unless it is a pointer.
+		// An interface holds a copy that nothing else sees, unless it is a pointer.
 		if !v.IsNil() && v.Elem().Kind() == reflect.Pointer {
 			s.walk(v.Elem(), depth+1)
 		}

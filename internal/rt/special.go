@@ -82,8 +82,8 @@ func lockCoder(_ builder, c *coder) {
 // their text rebuilds.
 func isOpaque(t reflect.Type) bool { return t == reflect.TypeOf(netip.Addr{}) }
 
-// opaqueCoder writes a type with a text form by that text, because its fields are nobody's
-// business.
+// opaqueCoder writes a type with a text form by that text, because its fields are
+// private.
 func opaqueCoder(_ builder, c *coder) {
 	c.enc = func(e *encoder, p unsafe.Pointer) {
 		text, err := c.value(p).Addr().Interface().(encoding.TextMarshaler).MarshalText()

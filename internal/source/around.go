@@ -52,7 +52,7 @@ func codeIdentity(of []*packages.Package, tags []string) (string, error) {
 	return beagle.HashOf("around", all...), nil
 }
 
-// fixed returns the version of a module whose files nobody changes without changing go.mod; "" for
+// fixed returns the version of a module whose files nothing changes without changing go.mod; "" for
 // a module of this disk, and for one that is vendored.
 func fixed(m *packages.Module) string {
 	if m == nil || m.Dir == "" {

@@ -107,7 +107,7 @@ func (r *Reader) checkGroup(f *File) *Problem {
 	for _, name := range inorder.Keys(r.scope.group.types) {
 		obj, ok := f.Types.Scope().Lookup(name).(*types.TypeName)
 		if !ok {
-			continue // nobody else uses it: see missing
+			continue // nothing else uses it: see missing
 		}
 		if err := r.pkg.sameType(r.pkg.Types.Scope().Lookup(name).(*types.TypeName), obj); err != nil {
 			return f.problem("scope", obj.Pos(), "%v", err)

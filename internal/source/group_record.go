@@ -74,7 +74,7 @@ func (sc *Scope) unrecorded(p *piece) string {
 			return why
 		}
 	}
-	// Fields that nobody else sees may have another meaning in a version.
+	// Fields that nothing else sees may have another meaning in a version.
 	if p.recv != "" && sc.private(p.recv, in) {
 		return fmt.Sprintf("only the group uses the fields of %s, so they may mean something else in a version",
 			p.recv)

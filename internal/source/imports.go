@@ -95,8 +95,8 @@ func (n *fileImports) prune(text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// An import goes if code used it before, and nothing uses it any more. One that nobody used was
-	// there for another reason.
+	// An import goes if code used it before, and nothing uses it any more. One that nothing used
+	// was there for another reason.
 	free := syntax.Qualifiers(f)
 	var edits []syntax.Edit
 	for _, d := range f.Decls {

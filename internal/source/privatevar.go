@@ -86,7 +86,7 @@ func (cp *Copies) privateVar(name string) (*piece, string) {
 		return nil, ""
 	}
 	text := p.file.text[p.file.offset(spec.Names[0].End()):p.file.offset(spec.End())]
-	// Its value must be known: a plain one that nobody changes, or a pattern that is set once,
+	// Its value must be known: a plain one that nothing changes, or a pattern that is set once,
 	// before anything runs.
 	switch {
 	case len(spec.Values) == 1:

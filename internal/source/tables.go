@@ -4,6 +4,8 @@ import (
 	"go/ast"
 	"go/constant"
 	"go/token"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 	"go/types"
 )
 
@@ -107,7 +109,7 @@ func sizeOf(t types.Type) (n int64) {
 
 // generic reports whether the size of a type depends on a type parameter.
 func generic(t types.Type) bool {
-	if _, is := types.Unalias(t).(*types.TypeParam); is {
+	if syntax.IsTypeParam(t) {
 		return true
 	}
 	// Behind a reference the size does not matter.
@@ -265,7 +267,7 @@ func (m *measure) call(e *ast.CallExpr, depth int) int64 {
 		return m.conversion(e)
 	}
 	t := m.info.TypeOf(e)
-	if types.Identical(t, types.Universe.Lookup("error").Type()) {
+	if syntax.IsError(t) {
 		var n int64 // its text
 		for _, a := range e.Args {
 			n += m.text(a)

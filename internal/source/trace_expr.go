@@ -268,8 +268,8 @@ func isPath(e ast.Expr) bool {
 	return false
 }
 
-// table reports whether an expression is an array, or a slice or string that
-// belongs to the package, and its length as far as the type tells.
+// table reports whether an expression is an array, or a slice or string that belongs to the
+// package. It returns the length of an array.
 func (t *tracer) table(e ast.Expr, typ types.Type) (n int64, ok bool) {
 	// An index through a pointer is one into the array.
 	if p, is := typ.Underlying().(*types.Pointer); is {

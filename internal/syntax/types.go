@@ -54,6 +54,17 @@ func Pointee(t types.Type) types.Type {
 	return t
 }
 
+// IsTypeParam reports whether a type is a type parameter, by whatever name.
+func IsTypeParam(t types.Type) bool {
+	_, ok := types.Unalias(t).(*types.TypeParam)
+	return ok
+}
+
+// IsError reports whether a type is error itself, not only one that implements it.
+func IsError(t types.Type) bool {
+	return t != nil && types.Identical(t, types.Universe.Lookup("error").Type())
+}
+
 // IsNamed reports whether a type is the one that a package declares under a name.
 func IsNamed(t types.Type, path, name string) bool {
 	gotPath, gotName := NameOf(t)

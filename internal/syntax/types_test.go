@@ -53,3 +53,23 @@ func TestKinds(t *testing.T) {
 		t.Errorf("error is declared in %q as %q", path, name)
 	}
 }
+
+func TestTypeParamsAndErrors(t *testing.T) {
+	param := types.NewTypeParam(types.NewTypeName(token.NoPos, nil, "T", nil), types.Universe.Lookup("any").Type())
+	failure := types.Universe.Lookup("error").Type()
+	other := types.NewNamed(types.NewTypeName(token.NoPos, nil, "E", nil), failure.Underlying(), nil)
+	for _, test := range []struct {
+		typ          types.Type
+		param, error bool
+	}{
+		{nil, false, false},
+		{param, true, false},
+		{types.NewAlias(types.NewTypeName(token.NoPos, nil, "A", nil), param), true, false},
+		{failure, false, true},
+		{other, false, false}, // it only implements error
+	} {
+		if param, failure := IsTypeParam(test.typ), IsError(test.typ); param != test.param || failure != test.error {
+			t.Errorf("%v: parameter %v, error %v, want %v and %v", test.typ, param, failure, test.param, test.error)
+		}
+	}
+}

@@ -340,7 +340,7 @@ func (s *session) tick(now time.Time) string {
 			s.k.set(i, siteInterval, 0)
 		}
 	}
-	// End a session that nobody renews.
+	// End a session whose lease is over.
 	switch {
 	case now.Sub(s.beat) > seconds(s.start.Lease):
 		return fmt.Sprintf("its controller was silent for %v s", s.start.Lease)

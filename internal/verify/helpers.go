@@ -392,7 +392,7 @@ func (h *helpers) harmless(c *typedText, obj types.Object) bool {
 		}
 		return o.Pkg() != nil && allowed(o.Pkg().Path(), objectName(o))
 	case *types.Var:
-		if o.IsField() || o.Pkg() == nil || o.Parent() != o.Pkg().Scope() || isError(o.Type()) {
+		if o.IsField() || o.Pkg() == nil || o.Parent() != o.Pkg().Scope() || syntax.IsError(o.Type()) {
 			return true
 		}
 		if o.Pkg() == c.pkg {

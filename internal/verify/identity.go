@@ -42,8 +42,7 @@ func identity(c *code, report func(ast.Node, string, string, string)) {
 // boxes reports whether t is an interface whose comparison may compare pointers. Errors do not
 // count: by convention, code compares them with sentinels.
 func boxes(t types.Type) bool {
-	_, param := types.Unalias(t).(*types.TypeParam)
-	return types.IsInterface(t) && !param && !isError(t)
+	return types.IsInterface(t) && !syntax.IsTypeParam(t) && !syntax.IsError(t)
 }
 
 // comparesByType handles generic functions and types that compare values of their type arguments:
@@ -78,7 +77,7 @@ func (c *typedText) comparesByType(id *ast.Ident, compared func(ast.Node, types.
 // Errors do not count: by convention, code compares them with sentinels. Type parameters do not
 // count: the caller can compare their values too.
 func hasIdentity(t types.Type, seen []types.Type) bool {
-	if _, ok := types.Unalias(t).(*types.TypeParam); ok || isError(t) {
+	if syntax.IsTypeParam(t) || syntax.IsError(t) {
 		return false
 	}
 	if path, _ := syntax.NameOf(t); path == "net/netip" {

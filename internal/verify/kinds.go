@@ -39,7 +39,7 @@ func holds(t types.Type, seen []types.Type, again func(types.Type, []types.Type)
 	}
 	seen = append(seen[:len(seen):len(seen)], t)
 	// A type argument may be anything.
-	if _, ok := types.Unalias(t).(*types.TypeParam); ok {
+	if syntax.IsTypeParam(t) {
 		return true
 	}
 	switch u := t.Underlying().(type) {

@@ -36,7 +36,7 @@ func (w *walk) tells() bool {
 	return found
 }
 
-// callTells reports whether a call may carry an argument that depends on the order out of the loop.
+// callTells reports whether a call may carry an argument out of the loop that depends on the order.
 func (w *walk) callTells(call *ast.CallExpr) bool {
 	if w.info.Types[call.Fun].IsType() || w.info.Types[call].Value != nil {
 		return false

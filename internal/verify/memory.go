@@ -231,7 +231,7 @@ func wholeKey(key string) string {
 func (m *memoryReport) results(found *effects.Effects) {
 	for i, s := range found.Shares {
 		t := m.fn.Signature.Results().At(found.Result[i]).Type()
-		if s.Ref.Kind == effects.Shared && !isError(t) { // sentinel errors are values by convention
+		if s.Ref.Kind == effects.Shared && !syntax.IsError(t) { // sentinel errors are values by convention
 			m.report(m.place(s.Pos), "share "+s.Ref.Name, "result leads into "+m.sourceName(s.Ref), sharedWhy)
 		}
 	}

@@ -2,6 +2,8 @@ package verify
 
 import (
 	"go/ast"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 	"go/types"
 )
 
@@ -51,9 +53,8 @@ func takesAny(fn *types.Func, i int) bool {
 	if sl, ok := t.(*types.Slice); ok && fn.Signature().Variadic() && i >= params.Len()-1 {
 		t = sl.Elem()
 	}
-	_, generic := types.Unalias(t).(*types.TypeParam)
 	iface, ok := t.Underlying().(*types.Interface)
-	return !generic && ok && iface.NumMethods() == 0
+	return !syntax.IsTypeParam(t) && ok && iface.NumMethods() == 0
 }
 
 // mayHoldOwn reports whether a value of type t may be, or hold, a value of a type that the
@@ -79,13 +80,13 @@ func (c *code) mayHoldOwn(t types.Type, seen []types.Type) bool {
 			}
 		}
 	}
-	if _, ok := types.Unalias(t).(*types.TypeParam); ok {
+	if syntax.IsTypeParam(t) {
 		return c.declaresTypes()
 	}
 	// Look into the parts of the type.
 	switch u := t.Underlying().(type) {
 	case *types.Interface:
-		return !isError(t) && c.declaresTypes()
+		return !syntax.IsError(t) && c.declaresTypes()
 	case *types.Map:
 		return c.mayHoldOwn(u.Key(), seen) || c.mayHoldOwn(u.Elem(), seen)
 	case *types.Struct:

@@ -272,7 +272,7 @@ func objection(c *code, obj types.Object) (construct, why string) {
 		}
 		return "call of " + name, callWhy(c, path)
 	case *types.Var:
-		if o.IsField() || allowed(path, name) || isError(o.Type()) || c.helps(o) {
+		if o.IsField() || allowed(path, name) || syntax.IsError(o.Type()) || c.helps(o) {
 			return "", ""
 		}
 		return "use of variable " + name,
@@ -323,7 +323,7 @@ func allowed(path, name string) bool {
 }
 
 // packageVars refuses package variables that hold state by their nature. A variable that the start
-// computes and nobody writes is fine; memory checks the writes.
+// computes and nothing writes is fine; memory checks the writes.
 func packageVars(c *code, report func(ast.Node, string, string, string)) {
 	for _, decl := range c.file.Decls {
 		gen, ok := decl.(*ast.GenDecl)
@@ -342,7 +342,7 @@ func packageVars(c *code, report func(ast.Node, string, string, string)) {
 					report(name, "size "+name.Name, "package variable "+name.Name,
 						fmt.Sprintf("it takes %d bytes of every program that imports the package; the limit is %d",
 							c.bytesOf(obj, e), maxVariable))
-				case isError(obj.Type()) && !plainError(c, e):
+				case syntax.IsError(obj.Type()) && !plainError(c, e):
 					report(name, "closure "+name.Name, "package variable "+name.Name,
 						"it holds an error that may keep state; make it with errors.New or fmt.Errorf")
 				case holdsFunc(obj.Type(), nil) && !statelessFuncs(c, e):
@@ -379,7 +379,7 @@ func plainError(c *code, e ast.Expr) bool {
 	case nil:
 		return true
 	case *ast.Ident, *ast.SelectorExpr: // another error variable
-		return isError(c.info.TypeOf(e)) || c.info.Types[e].IsNil()
+		return syntax.IsError(c.info.TypeOf(e)) || c.info.Types[e].IsNil()
 	case *ast.CallExpr:
 		fn := c.callee(e)
 		if fn == nil || fn.Pkg() == nil || fn.Pkg().Path() != "errors" && fn.Pkg().Path() != "fmt" {
@@ -426,7 +426,7 @@ func statelessFuncs(c *code, e ast.Expr) bool {
 		return true // nil functions; a later assignment is a write
 	}
 	t := c.info.TypeOf(e)
-	if isError(t) || types.Implements(t, types.Universe.Lookup("error").Type().Underlying().(*types.Interface)) {
+	if syntax.IsError(t) || types.Implements(t, types.Universe.Lookup("error").Type().Underlying().(*types.Interface)) {
 		return plainError(c, e)
 	}
 	if !holdsFunc(t, nil) {
@@ -486,8 +486,4 @@ func recvType(f *types.Func) types.Type {
 		return recv.Type()
 	}
 	return types.Typ[types.Invalid]
-}
-
-func isError(t types.Type) bool {
-	return types.Identical(t, types.Universe.Lookup("error").Type())
 }

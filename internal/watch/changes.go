@@ -27,13 +27,12 @@ type Options struct {
 // DefaultOptions are those of Hunter with its window of 50.
 var DefaultOptions = Options{Window: 50, P: 0.001}
 
-// ChangePoints returns the changes in the mean of a series. It is E-divisive
-// (Matteson and James, A nonparametric approach for multiple change point
-// analysis of multivariate data, arXiv 1306.4933), with Student's t-test in
-// place of permutations, so that it is deterministic, in two passes (Fleming et
-// al., Hunter: using change point detection to hunt for performance
-// regressions, doi 10.1145/3578244.3583719): windows are split at a weak level
-// of significance, then the weakest points are merged away.
+// ChangePoints returns the changes in the mean of a series. It is E-divisive (Matteson and James, A
+// nonparametric approach for multiple change point analysis of multivariate data, arXiv 1306.4933).
+// Student's t-test takes the place of permutations, so the result is deterministic. As in Hunter
+// (Fleming et al., Hunter: using change point detection to hunt for performance regressions, doi
+// 10.1145/3578244.3583719), a first pass splits windows at a weak level of significance, and a
+// second one merges the weakest points away.
 func ChangePoints(series []float64, o Options) []ChangePoint {
 	return merge(series, split(series, o), o)
 }

@@ -33,9 +33,9 @@
 // # Limits
 //
 // A [Parser] is for one goroutine. Its interner has 8192 places for strings of up to 256 bytes, in
-// sets of eight by the string's hash. A new string drives out the oldest of its set that was not
-// asked for since, so a set can be full before all places are: of 2,000 strings that come in turn
-// none is made anew, of 4,000 7 %, or 1.4 % if they come at random, and where there are many more
-// than places nearly all are. Strings that came as bytes that are not UTF-8 are kept too, 256 of
-// them. The memory is bounded by 2.7 MB, of which 270 KB are there from the start.
+// sets of eight by the string's hash. A new string replaces the oldest string of its set that was
+// not used since, so a set can be full while places are free. If 2,000 strings take turns, none is
+// made twice. With 4,000 strings, 7 % are, or 1.4 % in random order. With many more strings than
+// places, nearly all are. The parser also keeps 256 strings for bytes that are not UTF-8. The
+// memory is bounded by 2.7 MB, of which 270 KB are there from the start.
 package dogstatsd

@@ -5,12 +5,11 @@
 //	            limits    128 series  on disk                history      Pebble or PostgreSQL
 //	            and token or 10 ms                           pending
 //
-// A request is answered when its series are safe in the queue. The processor asks
-// its history of every name. A name that is new goes to the index at once, so that it
-// appears within a second; for a name that is known the processor only counts, and
-// writes all that it has counted once in a while: that is what keeps a steady
-// stream from writing the same entries again and again. This is the design
-// that Datadog described in "Performance in Go: real-world lessons" (2014).
+// A request is answered when its series are safe in the queue. The processor asks its history of
+// every name. The processor writes a new name to the index at once, so that the name appears within
+// a second. It only counts known names, and writes the counts now and then. So a steady stream does
+// not write the same entries again and again. This is the design that Datadog described in
+// "Performance in Go: real-world lessons" (2014).
 //
 // Counts are written in one transaction with the place in the queue up to which they
 // count, and after a crash reading begins after that place. So each message is counted

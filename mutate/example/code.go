@@ -309,7 +309,7 @@ func (m *matcher) usesOnly(name string, args []ast.Expr, n ast.Node) bool {
 			return
 		}
 		// Through an address, After passes the same place. A variable of Before that nothing else
-		// reads can be assigned: nobody sees the value.
+		// reads can be assigned: nothing sees the value.
 		u, isAddr := args[k].(*ast.UnaryExpr)
 		_, variable := e.(*ast.Ident)
 		if !(isAddr && u.Op == token.AND) && !(variable && m.pair.ownVariable(name, k)) {

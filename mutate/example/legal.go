@@ -22,7 +22,7 @@ func (m legality) holds() bool {
 	if m.pair.AnyOrder && !m.anyOrder() {
 		return false
 	}
-	// Spent memory must belong to the function, and nobody may read its elements later.
+	// Spent memory must belong to the function, and nothing may read its elements later.
 	for _, name := range m.pair.Spent {
 		if v := m.Var(name); v == nil || !facts.Owns(m.Pass, v) || m.elementsLive(v) {
 			return false

@@ -12,7 +12,7 @@ import (
 // A head is the normal form of a loop of an example, as facts.Loop is of one of the code.
 type head struct {
 	kind         facts.LoopKind
-	unknown      bool // a range over a value whose type the stand-ins do not tell
+	unknown      bool // a range over a value whose type is unknown, because of stand-ins
 	seq, bound   ast.Expr
 	index, value types.Object
 	body         *ast.BlockStmt

@@ -17,14 +17,14 @@ func (m *matcher) fits(want, got types.Type) bool {
 	// An untyped constant takes the default type for a type parameter, and else any type that can
 	// hold it.
 	if b, ok := got.(*types.Basic); ok && b.Info()&types.IsUntyped != 0 {
-		if _, ok := types.Unalias(want).(*types.TypeParam); ok {
+		if syntax.IsTypeParam(want) {
 			got = types.Default(got)
 		} else {
 			return types.AssignableTo(got, want)
 		}
 	}
 	// An interface of the example is met by its methods.
-	if i, ok := want.Underlying().(*types.Interface); ok && !isParam(want) {
+	if i, ok := want.Underlying().(*types.Interface); ok && !syntax.IsTypeParam(want) {
 		return m.implements(want, i, got)
 	}
 	if m.unify(want, got) {
@@ -36,11 +36,6 @@ func (m *matcher) fits(want, got types.Type) bool {
 		return m.unify(want, got.Underlying())
 	}
 	return false
-}
-
-func isParam(t types.Type) bool {
-	_, ok := types.Unalias(t).(*types.TypeParam)
-	return ok
 }
 
 // implements compares with an interface of the candidate's own packages, since those of examples
@@ -157,7 +152,7 @@ func (m *matcher) bindType(w *types.TypeParam, got types.Type) bool {
 	if !ok || i.IsComparable() && !facts.ComparesSafely(got) || !m.satisfies(i, got) {
 		return false
 	}
-	if isParam(got) && !i.Empty() {
+	if syntax.IsTypeParam(got) && !i.Empty() {
 		return false // its own constraint may hold less
 	}
 	set(&m.bindings, m.types, name, got)

@@ -282,7 +282,7 @@ func ChangesWhole(p *mutate.Pass, code ast.Node) bool {
 		}
 		return false
 	}
-	// A definition makes a new variable, which nobody points to.
+	// A definition makes a new variable, which nothing points to.
 	for n := range mutate.Nodes[ast.Stmt](p, code) {
 		switch n := n.(type) {
 		case *ast.AssignStmt:

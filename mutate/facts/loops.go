@@ -158,7 +158,7 @@ func (l *Loop) findElems(p *mutate.Pass) {
 	if seq == nil || p.Assigned(seq, l.Body) || l.Value != nil && p.Assigned(l.Value, l.Body) {
 		return
 	}
-	// Nobody changes the bytes of a string.
+	// Nothing changes the bytes of a string.
 	if syntax.IsText(seq.Type()) {
 		if !Stable(p, l.Seq, l.Body) {
 			return

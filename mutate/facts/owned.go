@@ -200,7 +200,7 @@ func gains(p *mutate.Pass, v *types.Var, e ast.Expr) Use {
 // useOf returns what the code around a name of v does with v's memory.
 func useOf(p *mutate.Pass, v *types.Var, id *ast.Ident) Use {
 	if Captured.Of(p)[v] && withinLiteral(p, id, v) {
-		return Hands | Borrows // at a time that nobody knows
+		return Hands | Borrows // at an unknown time
 	}
 	var e ast.Expr = id
 	var use Use

@@ -112,7 +112,7 @@ func SharesNoMemory(t types.Type) bool {
 	if t == nil {
 		return false
 	}
-	// Strings share their bytes, which nobody can change.
+	// Strings share their bytes, which nothing can change.
 	switch u := t.Underlying().(type) {
 	case *types.Basic:
 		return u.Kind() != types.UnsafePointer

@@ -256,8 +256,8 @@ func (s *Study) match(q *question, right [][]*term) (Match, bool) {
 	f.Imports = pr.imports
 	f.Term = termText(s.p, r, chosen)
 	f.New = append(f.New, Version{Text: text})
-	// The term works on a copy where it writes. Often the region's own copy, or nobody, needs the
-	// old content: offer the text without the clone as well.
+	// The term works on a copy where it writes. Often only the region's own copy needs the old
+	// content, or nothing does: offer the text without the clone as well.
 	if bare := cloned.ReplaceAllString(text, "$1"); bare != text {
 		f.New = append(f.New, Version{"in place", bare})
 	}

@@ -69,7 +69,7 @@ type limits struct {
 	restarts  int
 }
 
-// over reports whether a region has had its share.
+// over reports whether the time for a region is used up.
 func (l *limits) over() bool {
 	return l.spent >= l.total || l.spent >= l.region || l.late()
 }

@@ -52,7 +52,7 @@ func (p *part) text() string {
 func (p *part) wholeText() string { return p.textWithin(1 << 30) }
 
 // parts returns the sections of the question in reading order. Sections that stay the same for a
-// target come first; a conversation that goes on has had them.
+// target come first; a later turn of a conversation leaves them out.
 func (e *Briefing) parts(l Limits, taught []Lesson) []*part {
 	all := e.allParts(l, taught)
 	if !e.Continues {

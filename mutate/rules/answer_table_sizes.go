@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/beagle-go/beagle/internal/inorder"
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/facts"
 )
@@ -66,7 +67,7 @@ func (a *answers) findResults(p *mutate.Pass) bool {
 // storedType is the smallest type that holds constants of a type, or "".
 func storedType(t types.Type, values []constant.Value) string {
 	b, ok := t.Underlying().(*types.Basic)
-	if _, isParam := types.Unalias(t).(*types.TypeParam); !ok || isParam {
+	if !ok || syntax.IsTypeParam(t) {
 		return ""
 	}
 	switch {

@@ -209,7 +209,7 @@ func inBounds(p *mutate.Pass, in *types.Var, s ast.Stmt, index ast.Expr) bool {
 	return false
 }
 
-// writeAsByte recognises out.WriteRune(r) for an ASCII r, of which nobody reads the results.
+// writeAsByte recognises out.WriteRune(r) for an ASCII r, whose results nothing reads.
 func writeAsByte(p *mutate.Pass, in *types.Var, s ast.Stmt) (string, bool) {
 	write := facts.Dropped(s)
 	if write == nil {

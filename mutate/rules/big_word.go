@@ -93,7 +93,7 @@ var wordForms = map[string]string{
 type bigCall struct {
 	call  *ast.CallExpr
 	op    string
-	fresh bool // the receiver, and what takes the second result, are numbers made for that
+	fresh bool // the receiver and the target of the second result are new numbers
 }
 
 // findBigWords offers all calls together. If there are several operations, it also offers the

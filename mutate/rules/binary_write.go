@@ -7,6 +7,7 @@ import (
 	"go/types"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 )
 
@@ -41,7 +42,7 @@ func findBinaryWrites(p *mutate.Pass) []mutate.Site {
 			var writes []numberWrite
 			for call := range mutate.Nodes[*ast.CallExpr](p, fn) {
 				w, ok := numberWritten(p, call)
-				if ok && isNamed(pointee(p.Info.TypeOf(call.Args[0])), "bytes", "Buffer") == buffer {
+				if ok && isNamed(syntax.Pointee(p.Info.TypeOf(call.Args[0])), "bytes", "Buffer") == buffer {
 					writes = append(writes, w)
 				}
 			}
@@ -78,7 +79,7 @@ func numberWritten(p *mutate.Pass, e *ast.CallExpr) (w numberWrite, ok bool) {
 func unsignedText(p *mutate.Pass, e ast.Expr) (text string, bits int64, ok bool) {
 	tv := p.Info.Types[e]
 	b, ok := tv.Type.Underlying().(*types.Basic)
-	if _, generic := types.Unalias(tv.Type).(*types.TypeParam); generic || !ok || b.Info()&types.IsInteger == 0 {
+	if !ok || b.Info()&types.IsInteger == 0 || syntax.IsTypeParam(tv.Type) {
 		return "", 0, false // nil has a basic type too
 	}
 	// A constant is no number of another sign.

@@ -115,7 +115,7 @@ func findCutsInPlace(p *mutate.Pass) []mutate.Site {
 // cutInPlace writes out a statement of a list that assigns the results of Cut for a variable. It
 // returns "" for others.
 func cutInPlace(p *mutate.Pass, as *ast.AssignStmt, call *ast.CallExpr, sep string, ofBytes bool) string {
-	// The text is named up to five times in the result, so it must be a local variable that nobody
+	// The text is named up to five times in the result, so it must be a local variable that nothing
 	// else changes meanwhile.
 	text := p.Var(call.Args[0])
 	if len(as.Lhs) != 3 || !facts.IsLocal(p, text) || facts.Captured.Of(p)[text] {

@@ -12,8 +12,8 @@ import (
 
 // byteTable (catalogue C1) matches a predicate on bytes that loops call, or a run of comparisons of
 // one byte. It writes a table of 256 booleans, filled by the original test, and looks the byte up.
-// Nobody can predict the branches of comparisons on mixed bytes, but one load from the first cache
-// is cheap.
+// The processor cannot predict comparisons on mixed bytes, but one load from the first cache is
+// cheap.
 var byteTable = &mutate.Mutator{
 	Name: "byte-table",
 	Doc: "Look a property of a byte up in a table of 256 booleans instead of comparing it with one constant after " +

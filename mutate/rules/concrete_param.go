@@ -52,7 +52,7 @@ type concreteSite struct {
 }
 
 // findConcreteParam looks for helpers with an interface parameter that a type switch decides. The
-// parameter must hold what the caller passed: nobody may assign or capture it.
+// parameter must hold what the caller passed: nothing may assign or capture it.
 func findConcreteParam(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {

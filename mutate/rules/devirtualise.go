@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/facts"
 )
@@ -168,7 +169,7 @@ func (d dynamicCalls) types(p *mutate.Pass) []mutate.Param {
 // means reports whether the text of a type stands for it in front of the loop: no variable or type
 // of the function has the name.
 func (d dynamicCalls) means(p *mutate.Pass, t types.Type, text string) bool {
-	obj := types.Unalias(pointee(t)).(*types.Named).Obj()
+	obj := types.Unalias(syntax.Pointee(t)).(*types.Named).Obj()
 	if obj.Pkg() == p.Pkg {
 		return facts.Means(p, d.loop.Pos(), obj.Name(), obj)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/facts"
 )
@@ -80,7 +81,7 @@ func declaredOutside(t types.Type) bool {
 	if t == nil {
 		return false
 	}
-	named, ok := types.Unalias(pointee(t)).(*types.Named)
+	named, ok := types.Unalias(syntax.Pointee(t)).(*types.Named)
 	return ok && !types.IsInterface(named) && named.Obj().Pkg() != nil && named.TypeArgs().Len() == 0 &&
 		named.TypeParams().Len() == 0 && named.Obj().Parent() == named.Obj().Pkg().Scope()
 }
@@ -153,7 +154,7 @@ var heapFunctions = []struct{ name, calls, text string }{
 // rewrite copies the needed functions of container/heap for one type, so that its methods are
 // called directly and can be inlined.
 func (h *heapCalls) rewrite(p *mutate.Pass) ([]mutate.Edit, error) {
-	named := types.Unalias(pointee(h.of)).(*types.Named)
+	named := types.Unalias(syntax.Pointee(h.of)).(*types.Named)
 	names, needed := map[string]string{}, map[string]bool{}
 	for _, f := range heapFunctions {
 		names[f.name] = p.Fresh(f.name+upperFirst(named.Obj().Name()), f.name+"Heap")

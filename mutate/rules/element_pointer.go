@@ -52,7 +52,7 @@ func elementEdits(p *mutate.Pass, d facts.Declaration, rest []ast.Stmt) []mutate
 		return nil
 	}
 	// A value in registers is cheap to copy. A pointer to the element is as good as the copy only
-	// if nobody changes the copy.
+	// if nothing changes the copy.
 	ix, ok := d.Value.(*ast.IndexExpr)
 	if !ok || facts.InRegisters(d.Var.Type()) || facts.Captured.Of(p)[d.Var] || p.Assigned(d.Var, p.FuncOf(d.Stmt)) {
 		return nil

@@ -53,7 +53,7 @@ func findFilterAppend(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {
 		d, ok := facts.Declares(p, list[i])
-		// The counter starts at 0, in front of the loop, and nobody else sees it.
+		// The counter starts at 0, in front of the loop, and nothing else sees it.
 		if !ok || i+1 >= len(list) || !isBasicType(d.Var.Type(), types.Int) || facts.Captured.Of(p)[d.Var] ||
 			d.Value != nil && !p.IsInt(d.Value, 0) {
 			continue

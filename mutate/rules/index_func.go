@@ -205,7 +205,7 @@ func testOfRune(p *mutate.Pass, e ast.Expr) (test, name string, params, args []s
 		return "", "", nil, nil
 	}
 	// Each variable from outside of the literal becomes a parameter of the helper. Its type must
-	// have a name at package level, and nobody may write it through a pointer while the helper
+	// have a name at package level, and nothing may write it through a pointer while the helper
 	// reads its copy.
 	own := p.Info.Defs[lit.Type.Params.List[0].Names[0]]
 	var seen []types.Object

@@ -42,7 +42,7 @@ func findMapClear(p *mutate.Pass) []mutate.Site {
 			}
 			continue
 		}
-		// So can one that the code makes anew and assigns to the variable of the old one. Nobody
+		// So can one that the code makes anew and assigns to the variable of the old one. Nothing
 		// else may hold the old one, and it must not be nil at first.
 		lhs, rhs, ok := splitAssign(list[i], token.ASSIGN)
 		if !ok || p.Var(lhs) == nil || !madeMap(p, rhs) || !mapStaysHere(p, p.Var(lhs)) || !startsMade(p, p.Var(lhs)) ||
@@ -76,7 +76,7 @@ func madeMap(p *mutate.Pass, e ast.Expr) bool {
 	return ok && len(lit.Elts) == 0
 }
 
-// mapStaysHere reports whether nobody else ever sees a local map, and whether the variable always
+// mapStaysHere reports whether nothing else ever sees a local map, and whether the variable always
 // holds one.
 func mapStaysHere(p *mutate.Pass, v *types.Var) bool {
 	return facts.Owns(p, v) && !slices.ContainsFunc(p.Uses(v, p.File), func(id *ast.Ident) bool {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/facts"
 )
@@ -176,7 +177,7 @@ func (s *mapEntrySite) equal(p *mutate.Pass) bool {
 // equalsItself reports whether all values of a type equal themselves, and comparing them cannot
 // panic.
 func equalsItself(t types.Type) bool {
-	if _, generic := types.Unalias(t).(*types.TypeParam); generic {
+	if syntax.IsTypeParam(t) {
 		return false
 	}
 	switch u := t.Underlying().(type) {

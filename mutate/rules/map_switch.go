@@ -62,7 +62,7 @@ func findMapSwitch(p *mutate.Pass) []mutate.Site {
 			sites = append(sites, mutate.Site{Node: m.lookups[0], Label: "map " + m.v.Name(), Data: m})
 		}
 	}
-	// Candidates are variables of the package that nobody changes, declared alone so that the
+	// Candidates are variables of the package that nothing changes, declared alone so that the
 	// declaration can be dropped, and local ones that no closure sees.
 	for g := range mutate.Nodes[*ast.GenDecl](p, nil) {
 		if g.Tok != token.VAR || len(g.Specs) != 1 {

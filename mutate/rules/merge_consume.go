@@ -102,7 +102,7 @@ func listOf(p *mutate.Pass, index *types.Var, fn *ast.FuncDecl) *types.Var {
 		}
 		list = v
 	}
-	// The list gets shorter as the walk goes on, so nobody else may see it or set it.
+	// The list gets shorter as the walk goes on, so nothing else may see it or set it.
 	if list == nil || p.IsGlobal(list) || p.Assigned(list, fn.Body) {
 		return nil
 	}

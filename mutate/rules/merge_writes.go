@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/facts"
 )
@@ -108,7 +109,7 @@ func (r *writeRun) pieces(p *mutate.Pass) (n int) {
 	return n
 }
 
-// writeOf recognises a write whose results nobody uses.
+// writeOf recognises a write whose results nothing uses.
 func writeOf(p *mutate.Pass, s ast.Stmt) (w writeCall, ok bool) {
 	// The writer must be named by variables and fields, so that it is the same for all writes of a
 	// run.
@@ -122,7 +123,7 @@ func writeOf(p *mutate.Pass, s ast.Stmt) (w writeCall, ok bool) {
 	}
 	w = writeCall{stmt: s, buffer: sel.X, method: sel.Sel.Name, arg: call.Args[0]}
 	// Only these writers take all that they get, or tell of it later.
-	t := pointee(p.Info.TypeOf(sel.X))
+	t := syntax.Pointee(p.Info.TypeOf(sel.X))
 	for _, kind := range []string{"bytes.Buffer", "strings.Builder", "bufio.Writer"} {
 		if pkg, name, _ := strings.Cut(kind, "."); isNamed(t, pkg, name) {
 			w.kind = kind
@@ -223,7 +224,7 @@ var textPackages = []string{"encoding/base64", "encoding/hex", "html", "net/url"
 func textFunction(fn *types.Func) bool {
 	recv := fn.Signature().Recv()
 	return fn.Pkg() != nil && slices.Contains(textPackages, fn.Pkg().Path()) &&
-		(recv == nil || !isNamed(pointee(recv.Type()), "strings", "Builder"))
+		(recv == nil || !isNamed(syntax.Pointee(recv.Type()), "strings", "Builder"))
 }
 
 // noteFields notes the pointers of whose fields an expression takes one in any case. A method may

@@ -30,8 +30,8 @@ for i, n := range v.numbers() {`),
 	Rewrite: precomputed,
 }
 
-// findNeedlessCopies looks for copies of slices that nobody changes, as long as nobody changes the
-// original either.
+// findNeedlessCopies looks for copies of slices that nothing changes, as long as nothing changes
+// the original either.
 func findNeedlessCopies(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for list, i := range statements(p) {

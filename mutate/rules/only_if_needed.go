@@ -115,7 +115,7 @@ func needlessCall(p *mutate.Pass, call *ast.CallExpr) (n needless, ok bool) {
 	if !ok || !canHelp(p, p.Text(fun.X)) {
 		return n, false
 	}
-	// As a statement, in go and in defer nobody takes the result.
+	// As a statement, in go and in defer nothing takes the result.
 	switch p.Parent(call).(type) {
 	case *ast.ExprStmt, *ast.GoStmt, *ast.DeferStmt:
 		return n, false

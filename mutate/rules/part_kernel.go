@@ -175,7 +175,7 @@ func elementOf(t types.Type) types.Type {
 	}
 	switch u := t.Underlying().(type) {
 	case *types.Pointer:
-		if array, ok := pointee(t).Underlying().(*types.Array); ok {
+		if array, ok := syntax.Pointee(t).Underlying().(*types.Array); ok {
 			return array.Elem()
 		}
 	case *types.Slice:
@@ -297,7 +297,7 @@ func keepsName(p *mutate.Pass, e ast.Expr, l *partLoop, elem types.Type) bool {
 // holdsAny reports whether a value of a type may have one of another type in it: a struct, or what
 // a pointer to one leads to.
 func holdsAny(t, inner types.Type) bool {
-	inner = pointee(inner)
+	inner = syntax.Pointee(inner)
 	// Pointers convert between types whose underlying types are the same.
 	if types.IdenticalIgnoreTags(t.Underlying(), inner.Underlying()) {
 		return true

@@ -280,7 +280,7 @@ func (l *byteLoop) ranges(p *mutate.Pass, s *ast.RangeStmt) bool {
 	return named && canDeclare(p, s)
 }
 
-// apart reports whether writing to a place leaves the loop's text as it is. Nobody can write to a
+// apart reports whether writing to a place leaves the loop's text as it is. Nothing can write to a
 // string. A slice of bytes must be the function's own, or share no memory with the place.
 func (l *byteLoop) apart(p *mutate.Pass, kind sinkKind, place ast.Expr) bool {
 	if l.runes || isString(l.seq) || kind == joinSink || facts.Owns(p, l.seq) {

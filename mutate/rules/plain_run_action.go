@@ -291,7 +291,7 @@ func (w *walker) counted(s ast.Stmt) *types.Var {
 		lhs = s.Lhs[0]
 	}
 	v := w.p.Var(lhs)
-	// It must be there behind the loop, or nobody can see the count.
+	// It must be there behind the loop, or nothing can see the count.
 	if !w.livesOn(v) {
 		return nil
 	}

@@ -96,7 +96,7 @@ func growthAfter(p *mutate.Pass, d facts.Declaration, list []ast.Stmt) string {
 	single := 0
 	for i, s := range list[1:] {
 		if len(p.Uses(d.Var, s)) == 0 {
-			continue // where it leaves, the list is of no use any more
+			continue // it does not need the list, even if it leaves the function
 		}
 		g, ok := growthOf(p, d.Var, s)
 		if !ok || g.of != nil && !g.knownAt(p, d.Stmt, list[:i+1]) {

@@ -38,7 +38,7 @@ func partsSites(p *mutate.Pass) []mutate.Site {
 }
 
 // innerAppend reports whether a call is an argument of another append: the list that it adds to, or
-// one that it copies and nobody keeps.
+// one that it copies and nothing keeps.
 func innerAppend(p *mutate.Pass, call *ast.CallExpr) bool {
 	up, ok := p.Parent(call).(*ast.CallExpr)
 	if !ok {

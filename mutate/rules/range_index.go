@@ -128,7 +128,7 @@ func mayReplaceMemory(p *mutate.Pass, body ast.Node, seq *types.Var) bool {
 }
 
 // findRangeArray looks for ranges over large arrays. A range over the array copies it, one over its
-// address does not. The copy may not be missed: nobody may change the array during the loop.
+// address does not. The copy may not be missed: nothing may change the array during the loop.
 func findRangeArray(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for r := range mutate.Nodes[*ast.RangeStmt](p, nil) {

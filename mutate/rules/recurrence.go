@@ -167,7 +167,7 @@ func (r *recur) readStep(p *mutate.Pass) error {
 const maxBases = 1 << 12
 
 // readBase evaluates the last values below the recursion. It checks that the statements before the
-// step return for n < from and for no other n, as far as the recursion can tell.
+// step return for n < from and for no other n, of the values that the recursion reaches.
 func (r *recur) readBase(p *mutate.Pass, list []ast.Stmt) error {
 	// Each statement must be a base case, and they move the place where the recursion starts.
 	for _, s := range list {

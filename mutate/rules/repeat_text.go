@@ -15,7 +15,7 @@ import (
 //go:embed repeat_text.go
 var repeatTextSource string
 
-// growingText is *strings.Builder or *bytes.Buffer: nobody sees in how many steps it grows.
+// growingText is *strings.Builder or *bytes.Buffer: nothing sees in how many steps it grows.
 type growingText interface {
 	*strings.Builder | *bytes.Buffer
 	WriteByte(byte) error

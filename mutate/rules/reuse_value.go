@@ -65,7 +65,7 @@ func findReuseValue(p *mutate.Pass) []mutate.Site {
 }
 
 // worthReusing reports whether e does more work than a variable. Its value is a basic one, or an
-// element of a map, so that nobody could change it through the other evaluation.
+// element of a map, so that nothing could change it through the other evaluation.
 func worthReusing(p *mutate.Pass, e ast.Expr) bool {
 	tv := p.Info.Types[e]
 	if ix, ok := e.(*ast.IndexExpr); ok && tv.IsValue() {

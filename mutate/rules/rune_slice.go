@@ -38,7 +38,7 @@ func findRuneSlice(p *mutate.Pass) []mutate.Site {
 	for r := range mutate.Nodes[*ast.RangeStmt](p, nil) {
 		from, ok := convertsTo(p, r.X, "[]rune")
 		// Without an index the loop over the text is the same. With one, the index must count
-		// runes, not bytes. Since Go 1.22 each iteration has a variable of its own; before, nobody
+		// runes, not bytes. Since Go 1.22 each iteration has a variable of its own; before, nothing
 		// may keep it.
 		if ok && isBlank(r.Key) {
 			sites = append(sites, site(r, "loop over "+p.Text(r.X), p.Replace(r.X, p.Text(from))))

@@ -144,7 +144,7 @@ func (w *wideRune) assign(s *ast.AssignStmt) effect {
 		return does
 	}
 	x := w.p.Var(s.Lhs[0])
-	// Only a variable that nobody else can reach is followed.
+	// Only a variable that nothing else can reach is followed.
 	if x == nil || !facts.IsLocal(w.p, x) || facts.Captured.Of(w.p)[x] || w.addressed(x) {
 		return does
 	}

@@ -365,7 +365,7 @@ func (w *splicer) bindings() string {
 			continue
 		}
 		name := v.Name()
-		// An argument that nobody reads is evaluated only if it has effects.
+		// An argument that nothing reads is evaluated only if it has effects.
 		if name == "" || len(w.p.Uses(v, w.fn.Body)) == 0 {
 			if w.p.Pure(a) {
 				continue

@@ -64,7 +64,7 @@ func findSplitPair(p *mutate.Pass) []mutate.Site {
 // pairEdits names the halves and the answer. It returns nil if code uses the parts other than as
 // pair[0], pair[1] and in comparisons of their number.
 func pairEdits(p *mutate.Pass, d facts.Declaration, call *ast.CallExpr) []mutate.Edit {
-	// strings.Cut gives the two halves and whether there were two; those that nobody uses become
+	// strings.Cut gives the two halves and whether there were two; those that nothing uses become
 	// blank.
 	names := [3]string{p.Fresh("head", "before"), p.Fresh("tail", "after"), p.Fresh("found", "isPair")}
 	used := [3]bool{}

@@ -55,7 +55,7 @@ func findSprintf(p *mutate.Pass) []mutate.Site {
 		_, println := p.IsCall(call, "fmt", "Sprintln")
 		_, errorf := p.IsCall(call, "fmt", "Errorf")
 		_, fprintf := p.IsCall(call, "fmt", "Fprintf")
-		// A list that is spread has a length that nobody knows.
+		// The length of a spread list is unknown.
 		if call.Ellipsis.IsValid() {
 			continue
 		}
@@ -66,7 +66,7 @@ func findSprintf(p *mutate.Pass) []mutate.Site {
 			f.pieces = parseFormat(p, args)
 		case errorf:
 			f.pieces, f.kind = parseFormat(p, args), "error"
-		// Nobody may read the count and the error of a write.
+		// Nothing may read the count and the error of a write.
 		case fprintf && len(args) > 1 && writerText(p, args[0]) != "":
 			st := dropping(p, call)
 			if !inList(p, st) {

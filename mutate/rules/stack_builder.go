@@ -224,7 +224,7 @@ func (s *roomSite) printed(p *mutate.Pass, id *ast.Ident) (roomUse, bool) {
 	if !ok || len(call.Args) == 0 || call.Args[0] != arg {
 		return roomUse{}, false
 	}
-	// Nobody may read the results. Appendf came with Go 1.19.
+	// Nothing may read the results. Appendf came with Go 1.19.
 	stmt := dropping(p, call)
 	if stmt == nil || !p.GoAtLeast(19) {
 		return roomUse{}, false

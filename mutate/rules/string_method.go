@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/facts"
 )
@@ -64,7 +65,7 @@ func findStringMethods(p *mutate.Pass) []mutate.Site {
 // fmt runs it after them. If one of these changes something, the method must look at its value
 // only.
 func mayAskEarly(p *mutate.Pass, e ast.Expr, name string, args []ast.Expr) bool {
-	// Without effects beside it, nobody can tell the order.
+	// Without effects beside it, no code can see the order.
 	does := mutate.Effects{Reads: true}
 	if m := types.NewMethodSet(p.Info.TypeOf(e)).Lookup(nil, name); m != nil {
 		if d := p.Decl(m.Obj()); d != nil && d.Body != nil {
@@ -96,13 +97,13 @@ func printedBy(p *mutate.Pass, e ast.Expr) string {
 		return ""
 	}
 	// An error is known not to be nil only under a test that says so.
-	if types.Identical(t, types.Universe.Lookup("error").Type()) {
+	if syntax.IsError(t) {
 		if knownError(p, e) {
 			return "Error"
 		}
 		return ""
 	}
-	if _, pointer := t.Underlying().(*types.Pointer); pointer || types.IsInterface(t) || isTypeParam(t) {
+	if _, pointer := t.Underlying().(*types.Pointer); pointer || types.IsInterface(t) || syntax.IsTypeParam(t) {
 		return ""
 	}
 	set := types.NewMethodSet(t)
@@ -128,11 +129,6 @@ func formatsItself(set *types.MethodSet) bool {
 	}
 	params := m.Type().(*types.Signature).Params()
 	return params.Len() == 2 && isNamed(params.At(0).Type(), "fmt", "State")
-}
-
-func isTypeParam(t types.Type) bool {
-	_, is := types.Unalias(t).(*types.TypeParam)
-	return is
 }
 
 // givesText reports whether a type has a method without parameters that returns a string.

@@ -40,14 +40,6 @@ func isBasicType(t types.Type, kind types.BasicKind) bool {
 	return ok && b.Kind() == kind
 }
 
-// pointee is what a pointer points to, and any other type itself.
-func pointee(t types.Type) types.Type {
-	if ptr, ok := t.Underlying().(*types.Pointer); ok {
-		return ptr.Elem()
-	}
-	return t
-}
-
 // elementSize returns the size of a type, or 0 if it depends on a type argument.
 func elementSize(t types.Type) int64 {
 	if facts.MentionsTypeParam(t) {
@@ -68,7 +60,7 @@ func plainKind(t types.Type) types.BasicInfo {
 	if t == nil || types.NewMethodSet(t).Len() > 0 {
 		return 0
 	}
-	if _, isParam := types.Unalias(t).(*types.TypeParam); isParam {
+	if syntax.IsTypeParam(t) {
 		return 0
 	}
 	if b, ok := t.Underlying().(*types.Basic); ok {
@@ -151,7 +143,7 @@ func fitsIn(c constant.Value, t types.Type) bool {
 
 // arrayLength returns the length of an array, or of the one that a pointer leads to.
 func arrayLength(t types.Type) (int64, bool) {
-	a, ok := pointee(t).Underlying().(*types.Array)
+	a, ok := syntax.Pointee(t).Underlying().(*types.Array)
 	if !ok {
 		return 0, false
 	}

@@ -6,6 +6,7 @@ import (
 	"go/types"
 	"slices"
 
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/facts"
 )
@@ -73,7 +74,7 @@ func dereferencedBefore(p *mutate.Pass, base *types.Var, loop ast.Stmt) bool {
 	switch s := loop.(type) {
 	case *ast.RangeStmt:
 		// The length of an array is known without a look at it.
-		_, array := pointee(p.Info.TypeOf(s.X)).Underlying().(*types.Array)
+		_, array := syntax.Pointee(p.Info.TypeOf(s.X)).Underlying().(*types.Array)
 		if dereferences(p, base, s.X) && !(array && isBlank(s.Value)) {
 			return true
 		}

@@ -151,7 +151,7 @@ func plusConstant(p *mutate.Pass, place ast.Expr, n int64) string {
 // neighbourOf splits the index of an access into a place and a constant. The place depends on
 // variables of the function only, and is as wide as a length.
 func neighbourOf(p *mutate.Pass, ix *ast.IndexExpr) (neighbour, bool) {
-	// The list is a local variable that nobody else can change between two accesses.
+	// The list is a local variable that nothing else can change between two accesses.
 	v := p.Var(ix.X)
 	if v == nil || !facts.IsLocal(p, v) || facts.Captured.Of(p)[v] || !slicedOrString(v.Type()) ||
 		p.Info.Types[ix.Index].Value != nil || facts.AddressTaking(p, ix) != nil {

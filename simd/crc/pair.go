@@ -34,7 +34,7 @@ func (p *PairIEEE) Write(b []byte) {
 	p.Running = CombineIEEE(p.Running, p.Sum, int64(len(b)))
 }
 
-// pairLimit bounds the time in which a kernel can not be interrupted.
+// pairLimit bounds the time in which a kernel cannot be interrupted.
 const pairLimit = 256 << 10
 
 // pairGo is one pass and a multiplication.

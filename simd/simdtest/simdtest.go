@@ -4,7 +4,7 @@
 //
 // A kernel is run on every tier of the machine: all lengths from 0 to 300 at
 // all 64 alignments, a few lengths around the chunk size, inputs and outputs
-// that end or start at a page that can not be touched, and whatever the fuzzer
+// that end or start at a page that cannot be touched, and whatever the fuzzer
 // thinks of. Inputs are mostly valid on purpose: uniformly random bytes would
 // stop a validator at the first one.
 package simdtest
@@ -280,7 +280,7 @@ func (in *Input) run(k Kernel, n, align int) {
 }
 
 // CheckGuarded runs all lengths with each slice at the end, then at the start,
-// of memory whose neighbours can not be touched. Where the system offers no
+// of memory whose neighbours cannot be touched. Where the system offers no
 // such memory it skips.
 func CheckGuarded(t *testing.T, set func(uint8) uint8, kernels []Kernel) {
 	g, err := newGuards(16 << 10)

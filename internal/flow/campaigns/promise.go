@@ -47,7 +47,8 @@ func (p *promise) watch(e flow.Event) {
 }
 
 // vain reports whether the search has evaluated candidates and none looks fast. A search that still
-// prepares is not in vain: it would begin again. Neither is the measurement of its finalists.
+// prepares is not in vain, since its repetition would prepare again. The measurement of finalists
+// is not in vain either.
 func (p *promise) vain() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

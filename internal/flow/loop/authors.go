@@ -76,8 +76,8 @@ func (l *loop) holds() bool {
 	return waiting && l.pace <= l.call
 }
 
-// refill sends while a generation is evaluated: it may have been made of rules
-// alone. Actions that are taken again tell by themselves when.
+// refill asks models while a generation is evaluated, which may hold candidates of rules alone. A
+// replay does not refill: its recorded actions say when models were asked.
 func (l *loop) refill() error {
 	if l.Behind() || l.trimming {
 		return nil

@@ -15,7 +15,7 @@ import (
 const rolloutQueue = fleet.Rollout
 
 const (
-	listenFor     = 15 * time.Second // without anything to tell
+	listenFor     = 15 * time.Second // without news
 	rolloutBeat   = 4 * time.Second  // a worker that is silent for this long is dead: its leases hold 10 s
 	roundsAtOnce  = 300              // in one history: some 3,000 events
 	rolloutPrefix = "rollout/"       // of the workflow's ID

@@ -46,7 +46,7 @@ func (a *rollouts) Board(ctx context.Context, b Beat) (string, error) {
 	})
 }
 
-// Listen renews the leases until the processes have something to tell.
+// Listen renews the leases until the processes have news.
 func (a *rollouts) Listen(ctx context.Context, b Beat) (string, error) {
 	return a.hear(ctx, b, func(ctx context.Context, w *piece) (*pilot.News, error) {
 		return w.crew.Listen(ctx, w.orders, w.flight.Log.Seats, w.flight.State.Held, listenFor)

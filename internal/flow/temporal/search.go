@@ -239,7 +239,7 @@ func (b *localActivities) Tell(_ context.Context, t TellOrder) (TellReply, error
 	if err != nil {
 		return out, err
 	}
-	// Not before the search that has had them is saved.
+	// The search that took them must be saved first.
 	if err := draft.Dismiss(b.store, t.Run); err != nil {
 		return out, err
 	}

@@ -14,7 +14,7 @@ import (
 type Slices struct {
 	Calls  int       `json:"calls"`  // of the target, in a slice
 	Wall   [][]int64 `json:"wall"`   // nanoseconds of each slice, by version and round
-	CPU    [][]int64 `json:"cpu"`    // the same without waits for a processor; -1 where no clock tells
+	CPU    [][]int64 `json:"cpu"`    // the same without waits for a processor; -1 where no clock measures it
 	Allocs []float64 `json:"allocs"` // objects, and bytes, that a call of each version allocates
 	Bytes  []float64 `json:"bytes"`
 	Worked bool      `json:"worked,omitempty"` // they are of a loop over the benchmark's iterations
@@ -199,7 +199,7 @@ func (t *timer) endSlice(now time.Time) {
 		}
 		if t.timeBudget.empty(now) {
 			report.add(&Line{Done: true})
-			os.Exit(0) // the rest of the benchmark is of no use
+			os.Exit(0) // nothing is measured in the rest of the benchmark
 		}
 		t.deal()
 	}

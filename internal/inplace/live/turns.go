@@ -270,7 +270,7 @@ func decode(b [8]byte) int {
 // deal draws the order of the next round. Every process draws the same.
 func (t *turner) deal() { t.order, t.at = t.rng.Perm(plan.Turns.Of), 0 }
 
-// finish ends the process: the rest of the benchmark is of no use.
+// finish ends the process: nothing is measured in the rest of the benchmark.
 func (t *turner) finish() {
 	t.tell(time.Now())
 	report.add(&Line{Done: true})

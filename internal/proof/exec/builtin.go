@@ -109,8 +109,8 @@ func (a *activation) grow(s *state, in *ssa.Call, to, what Value) Value {
 		a.m.writeElems(s, &c, x.Len, list)
 		return &c
 	}
-	// Otherwise the elements move to new memory. Its capacity is the runtime's choice, so nobody
-	// may ask for it.
+	// Otherwise the elements move to new memory. Its capacity is the runtime's choice, so no
+	// code may ask for it.
 	all := append(append([]Value(nil), a.m.elems(s, x)...), list...)
 	out := a.m.newSlice(s, all, max(n, 2*x.Cap), a.m.zero(in.Type().Underlying().(*types.Slice).Elem()))
 	out.Grown = true

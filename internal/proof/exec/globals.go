@@ -109,7 +109,7 @@ func (m *Machine) writtenElsewhere(g *ssa.Global) string {
 	// Other packages may write an exported variable of the program. Error variables are exempt, or
 	// no function that returns one could be compared.
 	if g.Object() != nil && g.Object().Exported() && g.Pkg == m.prog.pkg &&
-		!types.Identical(t, types.Universe.Lookup("error").Type()) {
+		!syntax.IsError(t) {
 		return fmt.Sprintf("the exported variable %s, which other packages may write", g.Name())
 	}
 	// Go through the package's code once, for all of its variables.
@@ -251,7 +251,7 @@ func refers(t types.Type, depth int) bool {
 	case *types.Basic:
 		return u.Kind() == types.UnsafePointer
 	case *types.Interface:
-		return !types.Identical(t, types.Universe.Lookup("error").Type())
+		return !syntax.IsError(t)
 	case *types.Array:
 		return refers(u.Elem(), depth+1)
 	case *types.Struct:

@@ -230,7 +230,7 @@ func (a *activation) assert(s *state, in *ssa.TypeAssert) Value {
 	if !ok {
 		giveUp("an interface value")
 	}
-	// Which types have the methods would have to be asked of the type checker.
+	// Only the type checker knows which types have the methods.
 	if types.IsInterface(in.AssertedType) {
 		giveUp("an assertion to an interface")
 	}

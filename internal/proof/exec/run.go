@@ -421,7 +421,7 @@ func (a *activation) pick(s *state, v ssa.Value, t *term.Term, n int) []*state {
 			out = append(out, f)
 		}
 	}
-	// No value is possible, so nobody comes here.
+	// No value is possible, so no run comes here.
 	if out == nil {
 		s.dead = true
 		out = []*state{}

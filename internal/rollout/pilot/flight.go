@@ -85,11 +85,6 @@ func (f *Flight) CheckRound(round int, id string) error {
 		f.Log.Round, round)
 }
 
-// Over reports whether nothing is left to decide.
-func (f *Flight) Over() bool {
-	return f.State.Phase == rollout.RolledBack || f.State.Phase == rollout.Released
-}
-
 // Leg returns how far the flight has come.
 func (f *Flight) Leg() Leg {
 	return Leg{Round: f.Log.Round, Begun: f.Log.Seats != nil, Over: f.Over(), Phase: f.State.Phase,

@@ -17,7 +17,7 @@ type Leg struct {
 type Engine[N any] interface {
 	// Begin lets the arms take turns in all processes, or in none.
 	Begin() (N, error)
-	// Listen renews the leases of the processes until they have something to tell.
+	// Listen renews the leases of the processes until they have news.
 	Listen() (N, error)
 	// Enter has the experiment decide on news. The state is kept before it returns.
 	Enter(N) (Leg, error)

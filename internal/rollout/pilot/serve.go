@@ -136,7 +136,7 @@ func flag(id, key string, look Source) map[string]any {
 		fmt.Fprint(h, id, "\x00", key)
 		place := float64(mixed(h.Sum64())>>11) / (1 << 53)
 		switch share := e.Share(); {
-		case e.State.Phase == rollout.RolledBack || e.State.Phase == rollout.Released:
+		case e.Over():
 			reason = "STATIC"
 			if share == 1 {
 				variant = "candidate"

@@ -43,7 +43,7 @@ func mapKeys(o *options, args []string) error {
 type entry struct{ value float64 }
 
 // finds looks up the keys of a map in their order, repeatedly. It counts the finds: the compiler
-// would remove a look-up that nobody reads.
+// would remove a look-up that nothing reads.
 func finds[K comparable](keys []K, found *int) func(int) {
 	m := make(map[K]*entry)
 	for _, k := range keys {

@@ -196,10 +196,10 @@ func (r *kafkaReading) part(ctx context.Context, partition int32) error {
 // parting returns the last offset that surely belongs to the log that was read; the true one may be
 // later.
 //
-// The broker knows where the leader's epoch ended under which the last message was written: what
-// was lost is after that. A broker restored from a copy may count epochs anew, so what was
-// written later than that message, by its time, is read too. Clocks are set, hence some minutes
-// more. One of both has to hold.
+// The broker knows where the leader's epoch ended in which the last message was written. Lost
+// messages come after that. A broker restored from a copy may count epochs anew, so parting also
+// looks for messages with later times, less some minutes because clocks are set. One of the two
+// must hold.
 func (b *kafkaBus) parting(ctx context.Context, partition int32, last, mark int64) (int64, error) {
 	start, err := b.listed(b.admin.ListStartOffsets(ctx, b.options.Topic))(partition)
 	if err != nil || mark == 0 {

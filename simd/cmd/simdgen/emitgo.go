@@ -310,8 +310,7 @@ func (p *pkg) declarations(arch string) string {
 	return b.String()
 }
 
-// race gives the kernels' reads and writes to the race detector, which can not
-// see into assembly.
+// race gives the kernels' reads and writes to the race detector, which cannot see into assembly.
 func (p *pkg) race() string {
 	return fmt.Sprintf(`package %s
 

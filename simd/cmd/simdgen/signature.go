@@ -35,7 +35,7 @@ type kernel struct {
 	list   []string // LLVM's listing, for readers
 }
 
-// A tier is an instruction set that run-time detection can tell.
+// A tier is an instruction set that is detected at run time.
 type tier struct {
 	name     string // avx2
 	ident    string // AVX2
