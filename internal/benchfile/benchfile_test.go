@@ -379,27 +379,25 @@ func TestScale(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := &Fitter{Needed: 0.98, Seconds: 0.5, State: "warm", Say: func(s string) { t.Log(s) }}
-		f.Production = &hotspots.Subtree{}
-		production, err := f.attempt(t.Context(), *p.scaled(way), "production")
-		if err != nil {
-			t.Fatal(err)
-		}
-		f.Production = production.run.Subtree
-		for tries := 3; ; tries-- { // a short profile can miss
+		longer(t, 0.5, func(seconds float64) error {
+			f := &Fitter{Needed: 0.98, Seconds: seconds, State: "warm", Say: func(s string) { t.Log(s) }}
+			f.Production = &hotspots.Subtree{}
+			production, err := f.attempt(t.Context(), *p.scaled(way), "production")
+			if err != nil {
+				return err
+			}
+			f.Production = production.run.Subtree
 			fitted := *p
 			fit, err := f.Fit(t.Context(), &fitted)
 			if err != nil {
-				t.Fatal(err)
+				return err
 			}
-			if fitted.Scale*way > 0 && min(fit.Callees.High, fit.Lines.High) >= 0.98 {
-				break
+			if fitted.Scale*way <= 0 || min(fit.Callees.High, fit.Lines.High) < 0.98 {
+				return fmt.Errorf("production has %d inputs, and the benchmark %d: %+v", p.scaled(way).Inputs(),
+					fitted.Inputs(), fit.Tried)
 			}
-			if tries == 1 {
-				t.Fatalf("production has %d inputs, and the benchmark %d: %+v", p.scaled(way).Inputs(), fitted.Inputs(),
-					fit.Tried)
-			}
-		}
+			return nil
+		})
 	}
 }
 

@@ -83,7 +83,7 @@ func TestWriteGeneric(t *testing.T) {
 		"./.Sum[int]":              "do not satisfy",
 		"./.Sum[string,string]":    "2 type arguments for 1",
 		"./.Sum[nowhere.T]":        "cannot name",
-		"./.Zero[int]":             "do not tell which instantiation",
+		"./.Zero[int]":             "do not show which instantiation",
 		"./.Table.Has[string,int]": "cannot be repeated",
 	} {
 		_, err := Write(t.Context(), Options{Dir: dir, Specs: []string{spec}, TypeArgs: named}, t.TempDir())
