@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 )
@@ -71,6 +72,11 @@ func TestSpreadBetweenProfiles(t *testing.T) {
 // TestSpreadNeedsProfiles: one profile, or a few, show no spread, and the table says so.
 func TestSpreadNeedsProfiles(t *testing.T) {
 	r := rand.New(rand.NewPCG(17, 4))
+	// The warning of few samples speaks of their number alone: the interval may be far wider.
+	few, err := Rank(drifting(t, r, 5, 50, 0.2), Options{Checkout: &Checkout{Module: svc}})
+	if err != nil || !strings.Contains(strings.Join(few.Warnings, "\n"), "by their number alone") {
+		t.Errorf("%v, %v", few, err)
+	}
 	for n, spread := range map[int]int{1: 0, 4: 0, 5: 5} {
 		h, err := Rank(drifting(t, r, n, 1000, 0), Options{Checkout: &Checkout{Module: svc}})
 		if err != nil {

@@ -131,15 +131,16 @@ func (s *stack) module() (pkg string) {
 	return pkg
 }
 
-// fewSamplesWarning warns when shares are known to no more than 5 points.
+// fewSamplesWarning warns when samples are so few that shares are known to no more than 5 points,
+// however far they drift.
 func fewSamplesWarning(samples float64) string {
 	const enough = 400
 	if samples >= enough {
 		return ""
 	}
 	low, high := wilson(0.5, samples)
-	return fmt.Sprintf("%.0f samples are few: a share of 50 %% is uncertain by %.0f points; profile %.0f times as "+
-		"long for 5 points, or while the service is busier",
+	return fmt.Sprintf("%.0f samples are few: by their number alone a share of 50 %% is uncertain by %.0f points; "+
+		"profile %.0f times as long for 5 points, or while the service is busier",
 		samples, 50*(high-low), math.Ceil(enough/max(samples, 1)))
 }
 
