@@ -33,10 +33,6 @@ const maxOff = 2.0
 // leastCompared is the least cumulative share, in percent, of a function that is compared.
 const leastCompared = 0.5
 
-// enoughSamples determine a share of 50 % to 1.4 points, at 95 %. The goal is for the largest of
-// some 30 differences.
-const enoughSamples = 5_000
-
 // times says how many times as long as a short profile the long one is: all that was recorded
 // beside it.
 const times = 10
@@ -312,9 +308,9 @@ func comparedProfiles(all []comparison, plan profiles.Plan, seed uint64) *sectio
 	// Compute the counting error of a share of 50 %, the largest of all shares.
 	fmt.Fprintf(&text, "\nCounting alone allows %.1f points at a share of 50 %%.\n",
 		100*special.Normal95*math.Sqrt(0.25/max(fewest, 1)*(1+1.0/times)))
-	if fewest < enoughSamples*0.9 {
+	if fewest < profiles.EnoughSamples*0.9 {
 		s.miss("a short profile has %.0f samples, and not %d, which tell shares to 1.4 points: the machine is busy",
-			fewest, enoughSamples)
+			fewest, profiles.EnoughSamples)
 	}
 	s.text = text.String()
 	return s

@@ -33,8 +33,8 @@ const (
 	// leastStretch is the least part of the time that each slice has for itself.
 	leastStretch = 5 * time.Second
 
-	// enoughSamples tell a share of 50 % to 1.4 points, at 95 %.
-	enoughSamples = 5_000
+	// EnoughSamples tell a share of 50 % to 1.4 points, at 95 %.
+	EnoughSamples = 5_000
 )
 
 // NewPlan plans a profile of some seconds, spread over a time. Without seconds, slices are as long
@@ -64,7 +64,7 @@ func (p Plan) after(first *hotspots.Profile) Plan {
 
 // Enough returns the plan with slices that are long enough at a rate of samples a second.
 func (p Plan) Enough(rate float64) Plan {
-	need := math.Ceil(enoughSamples / max(rate, 1) / float64(p.Slices))
+	need := math.Ceil(EnoughSamples / max(rate, 1) / float64(p.Slices))
 	p.Seconds = max(1, min(int(need), int((p.stretch()/2).Seconds())))
 	return p
 }
