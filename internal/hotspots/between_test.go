@@ -107,6 +107,15 @@ func TestSpreadOfHosts(t *testing.T) {
 	}
 }
 
+// minuteOf makes a slice of a second, taken in the minute i of one service.
+func minuteOf(t *testing.T, i int, stacks ...string) *Profile {
+	t.Helper()
+	p := planned{Kind: CPU, Seconds: 1, Start: noon.Add(time.Duration(i) * time.Minute), Stacks: stacks}.
+		parse(t, fmt.Sprint(i))
+	p.Group, p.Instance = "host", "host"
+	return p
+}
+
 // TestSpreadOfCollection: garbage collection that drifts widens the interval of the function that
 // causes it.
 func TestSpreadOfCollection(t *testing.T) {
@@ -114,12 +123,9 @@ func TestSpreadOfCollection(t *testing.T) {
 		var all []*Profile
 		for i := range 12 {
 			gc := collect[i%len(collect)]
-			p := planned{Kind: CPU, Seconds: 1, Start: noon.Add(time.Duration(i) * time.Minute), Stacks: []string{
+			all = append(all, minuteOf(t, i,
 				"50 runtime.mallocgc@/m.go:1 ex.com/svc/a.F@/a.go:1", "350 ex.com/svc/a.G@/a.go:9",
-				fmt.Sprintf("%d runtime.gcDrain@/g.go:1 runtime.gcBgMarkWorker@/g.go:2", gc),
-			}}.parse(t, fmt.Sprint(i))
-			p.Group, p.Instance = "host", "host"
-			all = append(all, p)
+				fmt.Sprintf("%d runtime.gcDrain@/g.go:1 runtime.gcBgMarkWorker@/g.go:2", gc)))
 		}
 		h, err := Rank(all, Options{Checkout: &Checkout{Module: svc}})
 		if err != nil {
@@ -138,12 +144,9 @@ func TestSpreadOfCollection(t *testing.T) {
 func TestSpreadBelow(t *testing.T) {
 	var all []*Profile
 	for i := range 12 {
-		p := planned{Kind: CPU, Seconds: 1, Start: noon.Add(time.Duration(i) * time.Minute), Stacks: []string{
+		all = append(all, minuteOf(t, i,
 			"100 ex.com/svc/a.F@/a.go:1", fmt.Sprintf("%d ex.com/svc/a.G@/a.go:9 ex.com/svc/a.F@/a.go:2", 100+150*(i%2)),
-			fmt.Sprintf("%d ex.com/svc/a.H@/a.go:20", 200-150*(i%2)),
-		}}.parse(t, fmt.Sprint(i))
-		p.Group, p.Instance = "host", "host"
-		all = append(all, p)
+			fmt.Sprintf("%d ex.com/svc/a.H@/a.go:20", 200-150*(i%2))))
 	}
 	h, err := Rank(all, Options{Checkout: &Checkout{Module: svc}})
 	if err != nil {

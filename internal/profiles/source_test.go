@@ -282,29 +282,40 @@ func TestLiveSliceFails(t *testing.T) {
 	}
 }
 
+// stoppedIn starts a service whose user interrupts in a slice, counted from 1. allocs answers for
+// what was allocated.
+func stoppedIn(t *testing.T, slice int, stop func(), allocs func(http.ResponseWriter)) *httptest.Server {
+	t.Helper()
+	asked := 0
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch path.Base(r.URL.Path) {
+		case "profile":
+			if asked++; asked == slice {
+				stop()
+				<-r.Context().Done()
+			}
+			w.Write(planted(t, "cpu", time.Time{}, "50 ex.com/s/a.F@a/f.go:4"))
+		case "allocs":
+			allocs(w)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
 // TestLiveStopped: an interrupt ends a profile that is spread over a longer time. What was taken
 // until then is the answer, with what was allocated meanwhile.
 func TestLiveStopped(t *testing.T) {
 	t.Parallel() // it waits
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	asked, allocated := 0, 100
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch path.Base(r.URL.Path) {
-		case "profile":
-			if asked++; asked == 3 {
-				stop()
-				<-r.Context().Done()
-			}
-			w.Write(planted(t, "cpu", time.Time{}, "50 ex.com/s/a.F@a/f.go:4"))
-		case "allocs":
-			w.Write(planted(t, "alloc", time.Time{}, fmt.Sprintf("%d ex.com/s/a.F@a/f.go:4", allocated)))
-			allocated += 20
-		default:
-			http.NotFound(w, r)
-		}
-	}))
-	defer s.Close()
+	allocated := 100
+	s := stoppedIn(t, 3, stop, func(w http.ResponseWriter) {
+		w.Write(planted(t, "alloc", time.Time{}, fmt.Sprintf("%d ex.com/s/a.F@a/f.go:4", allocated)))
+		allocated += 20
+	})
 	for _, early := range []bool{true, false} {
 		var said []string
 		o := Options{Seconds: 5, Over: 6 * time.Second, Early: early,
@@ -331,26 +342,14 @@ func TestLiveStoppedInPart(t *testing.T) {
 	t.Parallel() // it waits
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	profiled, allocated := 0, 0
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch path.Base(r.URL.Path) {
-		case "profile":
-			if profiled++; profiled == 2 {
-				stop()
-				<-r.Context().Done()
-			}
-			w.Write(planted(t, "cpu", time.Time{}, "50 ex.com/s/a.F@a/f.go:4"))
-		case "allocs":
-			if allocated++; allocated > 1 {
-				http.Error(w, "going down", http.StatusInternalServerError)
-				return
-			}
-			w.Write(planted(t, "alloc", time.Time{}, "9 ex.com/s/a.F@a/f.go:4"))
-		default:
-			http.NotFound(w, r)
+	allocated := 0
+	s := stoppedIn(t, 2, stop, func(w http.ResponseWriter) {
+		if allocated++; allocated > 1 {
+			http.Error(w, "going down", http.StatusInternalServerError)
+			return
 		}
-	}))
-	defer s.Close()
+		w.Write(planted(t, "alloc", time.Time{}, "9 ex.com/s/a.F@a/f.go:4"))
+	})
 	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done()
 	}))
