@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 )
 
@@ -177,7 +178,7 @@ func isBigInt(p *mutate.Pass, e ast.Expr) bool {
 	if ptr, ok := t.(*types.Pointer); ok {
 		t = ptr.Elem()
 	}
-	return isNamed(t, "math/big", "Int")
+	return syntax.IsNamed(t, "math/big", "Int")
 }
 
 // newBigInt recognises a number that holds nothing yet.
@@ -185,7 +186,7 @@ func newBigInt(p *mutate.Pass, e ast.Expr) bool {
 	// Three ways make a number of value 0, which is overwritten without being read.
 	e = ast.Unparen(e)
 	if made, ok := p.IsBuiltin(e, "new"); ok {
-		return isNamed(types.Unalias(p.Info.TypeOf(made.Args[0])), "math/big", "Int")
+		return syntax.IsNamed(types.Unalias(p.Info.TypeOf(made.Args[0])), "math/big", "Int")
 	}
 	if made, ok := p.IsCall(e, "math/big", "NewInt"); ok {
 		return p.IsInt(made.Args[0], 0)
@@ -195,7 +196,7 @@ func newBigInt(p *mutate.Pass, e ast.Expr) bool {
 		return false
 	}
 	lit, ok := ast.Unparen(u.X).(*ast.CompositeLit)
-	return ok && len(lit.Elts) == 0 && isNamed(types.Unalias(p.Info.TypeOf(lit)), "math/big", "Int")
+	return ok && len(lit.Elts) == 0 && syntax.IsNamed(types.Unalias(p.Info.TypeOf(lit)), "math/big", "Int")
 }
 
 // asksForWord reports whether the function already asks whether the first operand fits into a

@@ -42,7 +42,7 @@ func findBinaryWrites(p *mutate.Pass) []mutate.Site {
 			var writes []numberWrite
 			for call := range mutate.Nodes[*ast.CallExpr](p, fn) {
 				w, ok := numberWritten(p, call)
-				if ok && isNamed(syntax.Pointee(p.Info.TypeOf(call.Args[0])), "bytes", "Buffer") == buffer {
+				if ok && syntax.IsNamed(syntax.Pointee(p.Info.TypeOf(call.Args[0])), "bytes", "Buffer") == buffer {
 					writes = append(writes, w)
 				}
 			}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 )
 
@@ -195,7 +196,11 @@ func nilSpeaks(p *mutate.Pass, v *types.Var, code ast.Node, t types.Type) bool {
 			continue
 		}
 		m := types.NewMethodSet(t).Lookup(p.Pkg, sel.Sel.Name)
-		if m == nil || isPointer(t) && !isPointer(m.Obj().(*types.Func).Signature().Recv().Type()) {
+		if m == nil {
+			return true
+		}
+		receiver := m.Obj().(*types.Func).Signature().Recv().Type()
+		if syntax.Is[*types.Pointer](t) && !syntax.Is[*types.Pointer](receiver) {
 			return true
 		}
 	}

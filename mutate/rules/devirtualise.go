@@ -118,7 +118,7 @@ func (d dynamicCalls) types(p *mutate.Pass) []mutate.Param {
 		}
 		// The value is preferred to the pointer if both have the methods.
 		both := []types.Type{t, types.NewPointer(t)}
-		if isPointer(t) {
+		if syntax.Is[*types.Pointer](t) {
 			both = both[:1]
 		}
 		for _, t := range both {

@@ -6,6 +6,7 @@ import (
 	"go/types"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/facts"
 )
@@ -151,7 +152,7 @@ func onlyMemory(p *mutate.Pass, r *ast.RangeStmt, field *ast.SelectorExpr) bool 
 				return false
 			}
 			if s := p.Info.Selections[n]; s != nil {
-				if v := p.Var(n.X); v == nil || isPointer(v.Type()) || !facts.IsLocal(p, v) {
+				if v := p.Var(n.X); v == nil || syntax.Is[*types.Pointer](v.Type()) || !facts.IsLocal(p, v) {
 					ok = false // it may be the same memory, or panic
 				}
 			}

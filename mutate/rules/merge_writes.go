@@ -125,7 +125,7 @@ func writeOf(p *mutate.Pass, s ast.Stmt) (w writeCall, ok bool) {
 	// Only these writers take all that they get, or tell of it later.
 	t := syntax.Pointee(p.Info.TypeOf(sel.X))
 	for _, kind := range []string{"bytes.Buffer", "strings.Builder", "bufio.Writer"} {
-		if pkg, name, _ := strings.Cut(kind, "."); isNamed(t, pkg, name) {
+		if pkg, name, _ := strings.Cut(kind, "."); syntax.IsNamed(t, pkg, name) {
 			w.kind = kind
 		}
 	}
@@ -224,7 +224,7 @@ var textPackages = []string{"encoding/base64", "encoding/hex", "html", "net/url"
 func textFunction(fn *types.Func) bool {
 	recv := fn.Signature().Recv()
 	return fn.Pkg() != nil && slices.Contains(textPackages, fn.Pkg().Path()) &&
-		(recv == nil || !isNamed(syntax.Pointee(recv.Type()), "strings", "Builder"))
+		(recv == nil || !syntax.IsNamed(syntax.Pointee(recv.Type()), "strings", "Builder"))
 }
 
 // noteFields notes the pointers of whose fields an expression takes one in any case. A method may

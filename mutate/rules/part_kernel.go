@@ -421,7 +421,7 @@ func ordered(p *mutate.Pass, from, to place) bool {
 
 // mayPanic reports whether asking for the part meets a nil pointer that the loop may not meet.
 func (t *listPart) mayPanic(p *mutate.Pass) bool {
-	there := t.reachesEnd(p, false) || p.Pure(t.list) && !isPointer(p.Info.TypeOf(t.list))
+	there := t.reachesEnd(p, false) || p.Pure(t.list) && !syntax.Is[*types.Pointer](p.Info.TypeOf(t.list))
 	return !there || !t.offset.all(func(t placeTerm) bool { return p.Pure(t.expr) })
 }
 

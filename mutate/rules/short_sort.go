@@ -7,6 +7,7 @@ import (
 	"go/types"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/facts"
 )
@@ -110,7 +111,7 @@ func sortedDirectly(p *mutate.Pass, t types.Type) bool {
 		}
 		fn := m.Obj().(*types.Func)
 		recv := fn.Signature().Recv().Type()
-		if isPointer(t) && !isPointer(recv) {
+		if syntax.Is[*types.Pointer](t) && !syntax.Is[*types.Pointer](recv) {
 			return false // of a nil pointer, the call through an interface says so in other words
 		}
 		// Len is called once more than before, so it must be known to have no effect. That of

@@ -3,8 +3,10 @@ package rules
 import (
 	"fmt"
 	"go/ast"
+	"go/types"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/facts"
 )
@@ -132,7 +134,7 @@ func calmKey(p *mutate.Pass, s *sortCall, key ast.Expr) bool {
 			calm = false
 		case *ast.SelectorExpr:
 			sel := p.Info.Selections[e]
-			calm = calm && (sel == nil || !sel.Indirect() && !isPointer(sel.Recv()))
+			calm = calm && (sel == nil || !sel.Indirect() && !syntax.Is[*types.Pointer](sel.Recv()))
 		case *ast.BinaryExpr:
 			calm = calm && !mayEnd(p, e)
 		}

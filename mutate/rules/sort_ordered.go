@@ -7,6 +7,7 @@ import (
 	"go/types"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/facts"
 )
@@ -118,7 +119,7 @@ func listMethodOf(p *mutate.Pass, t *types.Named, name string) *listMethod {
 	// The method must belong to the type itself and not to a pointer or an embedded type.
 	obj, index, _ := types.LookupFieldOrMethod(t, true, t.Obj().Pkg(), name)
 	fn, ok := obj.(*types.Func)
-	if !ok || len(index) != 1 || isPointer(fn.Signature().Recv().Type()) {
+	if !ok || len(index) != 1 || syntax.Is[*types.Pointer](fn.Signature().Recv().Type()) {
 		return nil
 	}
 	// Its body must be a single statement, in source that can be read.

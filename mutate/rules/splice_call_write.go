@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle/internal/inorder"
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/facts"
 )
@@ -481,7 +482,7 @@ func (w *splicer) pointsTo(v *types.Var, a ast.Expr, hidden map[string]bool) (st
 // throughPointer reports whether the place whose address an argument takes lies behind a pointer.
 func (w *splicer) throughPointer(a ast.Expr) bool {
 	for sel := range mutate.Nodes[*ast.SelectorExpr](w.p, a) {
-		if isPointer(w.p.Info.TypeOf(sel.X)) {
+		if syntax.Is[*types.Pointer](w.p.Info.TypeOf(sel.X)) {
 			return true
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/facts"
 )
@@ -62,7 +63,7 @@ func findStackBuilder(p *mutate.Pass) []mutate.Site {
 		}
 		// Both kinds append; only a buffer can be cut as well.
 		_, _, buffer := emptyBuffer(p, d)
-		builder := isNamed(d.Var.Type(), "strings", "Builder") && startsEmpty(d)
+		builder := syntax.IsNamed(d.Var.Type(), "strings", "Builder") && startsEmpty(d)
 		if !buffer && !builder {
 			continue
 		}

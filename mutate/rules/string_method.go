@@ -109,7 +109,7 @@ func printedBy(p *mutate.Pass, e ast.Expr) string {
 	set := types.NewMethodSet(t)
 	// fmt prefers a Formatter, then Error, then String.
 	switch {
-	case isNamed(t, "reflect", "Value"): // fmt prints what it holds
+	case syntax.IsNamed(t, "reflect", "Value"): // fmt prints what it holds
 		return ""
 	case formatsItself(set):
 		return ""
@@ -128,7 +128,7 @@ func formatsItself(set *types.MethodSet) bool {
 		return false
 	}
 	params := m.Type().(*types.Signature).Params()
-	return params.Len() == 2 && isNamed(params.At(0).Type(), "fmt", "State")
+	return params.Len() == 2 && syntax.IsNamed(params.At(0).Type(), "fmt", "State")
 }
 
 // givesText reports whether a type has a method without parameters that returns a string.

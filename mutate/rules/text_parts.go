@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/facts"
 )
@@ -213,7 +214,7 @@ func emptyBuffer(p *mutate.Pass, d facts.Declaration) (node ast.Node, text strin
 	// var b bytes.Buffer: the type alone is replaced. An explicit type beside a value would need a
 	// second edit.
 	if d.Value == nil {
-		return d.Type, "strings.Builder", d.Type != nil && isNamed(d.Var.Type(), "bytes", "Buffer")
+		return d.Type, "strings.Builder", d.Type != nil && syntax.IsNamed(d.Var.Type(), "bytes", "Buffer")
 	}
 	if d.Type != nil {
 		return nil, "", false
@@ -221,18 +222,18 @@ func emptyBuffer(p *mutate.Pass, d facts.Declaration) (node ast.Node, text strin
 	// A short declaration must start with an empty buffer, since a builder takes no first content.
 	switch v := d.Value.(type) {
 	case *ast.CompositeLit:
-		return v.Type, "strings.Builder", len(v.Elts) == 0 && isNamed(d.Var.Type(), "bytes", "Buffer")
+		return v.Type, "strings.Builder", len(v.Elts) == 0 && syntax.IsNamed(d.Var.Type(), "bytes", "Buffer")
 	case *ast.UnaryExpr:
 		lit, is := v.X.(*ast.CompositeLit)
 		if v.Op != token.AND || !is || len(lit.Elts) > 0 {
 			return nil, "", false
 		}
-		return lit.Type, "strings.Builder", isNamed(p.Info.TypeOf(lit), "bytes", "Buffer")
+		return lit.Type, "strings.Builder", syntax.IsNamed(p.Info.TypeOf(lit), "bytes", "Buffer")
 	// NewBuffer(nil) and NewBufferString("") are empty as well.
 	case *ast.CallExpr:
 		if made, is := p.IsBuiltin(v, "new"); is {
 			t := p.Info.TypeOf(made.Args[0])
-			return v, "new(strings.Builder)", t != nil && isNamed(t, "bytes", "Buffer")
+			return v, "new(strings.Builder)", t != nil && syntax.IsNamed(t, "bytes", "Buffer")
 		}
 		if made, is := p.IsCall(v, "bytes", "NewBuffer"); is {
 			return v, "new(strings.Builder)", p.Info.Types[made.Args[0]].IsNil()

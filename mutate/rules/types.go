@@ -28,12 +28,6 @@ func isWideInteger(p *mutate.Pass, e ast.Expr) bool {
 	return false
 }
 
-// isNamed reports whether a type is that of a package and a name.
-func isNamed(t types.Type, pkg, name string) bool {
-	n, ok := types.Unalias(t).(*types.Named)
-	return ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == pkg && n.Obj().Name() == name
-}
-
 // isBasicType reports whether a type is a basic one, and no other type that is made of it.
 func isBasicType(t types.Type, kind types.BasicKind) bool {
 	b, ok := types.Unalias(t).(*types.Basic)
@@ -46,12 +40,6 @@ func elementSize(t types.Type) int64 {
 		return 0
 	}
 	return types.SizesFor("gc", "amd64").Sizeof(t)
-}
-
-// isPointer reports whether values of a type are pointers.
-func isPointer(t types.Type) bool {
-	_, ok := t.Underlying().(*types.Pointer)
-	return ok
 }
 
 // plainKind returns the info bits of a basic type without methods, and 0 for others. Formatting and

@@ -6,6 +6,7 @@ import (
 	"go/types"
 	"slices"
 
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 )
 
@@ -89,7 +90,7 @@ func mayEnd(p *mutate.Pass, n ast.Node) bool {
 		return !p.Info.Types[n].IsType()
 	case *ast.SelectorExpr:
 		s := p.Info.Selections[n]
-		return s != nil && (s.Indirect() || isPointer(s.Recv()) || types.IsInterface(s.Recv()))
+		return s != nil && (s.Indirect() || syntax.Is[*types.Pointer](s.Recv()) || types.IsInterface(s.Recv()))
 	// A type assertion panics unless its second result is asked for.
 	case *ast.TypeAssertExpr:
 		_, asks := p.Info.TypeOf(n).(*types.Tuple)
@@ -98,9 +99,9 @@ func mayEnd(p *mutate.Pass, n ast.Node) bool {
 	case *ast.IndexExpr:
 		t := p.Info.TypeOf(n.X).Underlying()
 		_, isMap := t.(*types.Map) // a nil map takes no element, and a key may have no hash
-		return isMap || isPointer(t)
+		return isMap || syntax.Is[*types.Pointer](t)
 	case *ast.SliceExpr:
-		return isPointer(p.Info.TypeOf(n.X))
+		return syntax.Is[*types.Pointer](p.Info.TypeOf(n.X))
 	// A comparison of interfaces panics for types that cannot be compared, and a division by zero.
 	case *ast.BinaryExpr:
 		if n.Op == token.EQL || n.Op == token.NEQ {
@@ -143,7 +144,7 @@ func mayNotReturn(p *mutate.Pass, call *ast.CallExpr) bool {
 		from, to := p.Info.TypeOf(call.Args[0]), tv.Type
 		_, list := from.Underlying().(*types.Slice)
 		_, array := to.Underlying().(*types.Array)
-		return list && (array || isPointer(to))
+		return list && (array || syntax.Is[*types.Pointer](to))
 	}
 	b, ok := p.Callee(call).(*types.Builtin)
 	if !ok {
