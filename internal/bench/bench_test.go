@@ -201,6 +201,35 @@ func TestSetsThatPanic(t *testing.T) {
 	}
 }
 
+// TestScreenSetsThatPanic times a class of inputs beside one on all of whose calls the original
+// panics, which comes first.
+func TestScreenSetsThatPanic(t *testing.T) {
+	f := theFixture(t)
+	enc, err := rt.Encode(&struct{ A0 string }{"!"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := *f.corpus
+	c.Facets.Panics = 0.01
+	src := f.unit.Target.Source
+	bin, err := f.env.Builder.Build(t.Context(), []harness.Variant{
+		{ID: "original", Source: src},
+		{ID: "fast", Source: strings.Replace(src, waste, "", 1)},
+	}, harness.Link{FuncAlign: 64})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bin.Remove()
+	sets := [][]beagle.Record{{{Args: enc, Weight: 1}}, c.Train}
+	ratios, err := ScreenSets(t.Context(), f.env, bin, []int{1}, &c, sets, time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ratios[0] != nil || len(ratios[1]) != 1 || ratios[1][0].Low < 2 {
+		t.Errorf("%v; want nothing of the first set, and a large one of the second", ratios)
+	}
+}
+
 func TestScreenReal(t *testing.T) {
 	f := theFixture(t)
 	ctx := context.Background()

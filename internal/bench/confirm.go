@@ -259,7 +259,9 @@ func (m *confirmer) layout(ctx context.Context, im image) error {
 func (m *confirmer) request(variants []int, sets []set, processes float64) *rt.Time {
 	q := &rt.Time{Variants: variants, Seed: m.rng.Uint64(), Mutates: m.mutates, SkipPanics: m.panics}
 	for i, s := range sets { // recorded, held out, and drawn to be like the recorded ones
-		q.Sets = append(q.Sets, rt.TimeSet{Records: s.file, Budget: m.nanos(s.share / processes), Alike: i > 0})
+		q.Sets = append(q.Sets, rt.TimeSet{
+			Records: s.file, Budget: m.nanos(s.share / processes), Alike: i > 0, Optional: i > 0,
+		})
 	}
 	return q
 }

@@ -185,7 +185,8 @@ func Screen(
 }
 
 // ScreenSets does what Screen does on each of some sets of a corpus's inputs, in one process. The
-// budget is that of a set, and the result has an entry for each.
+// budget is that of a set, and the result has an entry for each: nil for a set on all of whose
+// inputs the original panics.
 func ScreenSets(
 	ctx context.Context, e *Env, bin *harness.Binary, idx []int, c *beagle.Corpus, sets [][]beagle.Record,
 	budget time.Duration,
@@ -198,7 +199,7 @@ func ScreenSets(
 		return nil, err
 	}
 	for i := range q.Sets {
-		q.Sets[i].Budget = int64(budget)
+		q.Sets[i].Budget, q.Sets[i].Optional = int64(budget), true
 	}
 	return screenSets(ctx, e.runs(bin, files), idx, q, e.Score)
 }

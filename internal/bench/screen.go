@@ -75,7 +75,7 @@ func screen(
 }
 
 // screenSets compares the variants idx on each set of a request, in one process. The result has an
-// entry for each set and each of idx.
+// entry for each set and each of idx, and nil for a set that was not timed.
 func screenSets(
 	ctx context.Context, run timeFunc, idx []int, q rt.Time, score beagle.Score,
 ) ([][]beagle.Ratio, error) {
@@ -87,9 +87,15 @@ func screenSets(
 	for s := range q.Sets {
 		out[s] = make([]beagle.Ratio, len(idx))
 		for i, v := range idx {
-			if t := timings[v]; t.reply != nil {
-				out[s][i] = screenRatio(t.scored(score, s))
+			t := timings[v]
+			if t.reply == nil {
+				continue
 			}
+			if len(t.reply.Sets[s].Window) == 0 {
+				out[s] = nil
+				break
+			}
+			out[s][i] = screenRatio(t.scored(score, s))
 		}
 	}
 	return out, nil

@@ -214,6 +214,9 @@ func (t *corpusProgram) classes(
 	}
 	out := make([][]beagle.InputClassRatio, len(versions))
 	for k, class := range classes {
+		if ratios[k] == nil {
+			continue
+		}
 		for i := range versions {
 			if r := ratios[k][i]; r != (beagle.Ratio{}) {
 				out[i] = append(out[i], beagle.InputClassRatio{Name: class.Name, Share: class.Share, Ratio: r})

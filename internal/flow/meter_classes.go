@@ -72,6 +72,9 @@ func (m *meter) byClass(ctx context.Context, cs []beagle.Candidate, ms []beagle.
 	}
 	for v, i := range idx {
 		for k, class := range classes {
+			if found[k] == nil {
+				continue
+			}
 			r := beagle.InputClassRatio{Name: class.Name, Share: class.Share, Ratio: acrossLayouts(found[k], v)}
 			ms[i].InputClasses = append(ms[i].InputClasses, r)
 		}
@@ -82,7 +85,8 @@ func (m *meter) byClass(ctx context.Context, cs []beagle.Candidate, ms []beagle.
 	return nil
 }
 
-// timeClasses times all versions of a program on each class, and adds to found.
+// timeClasses times all versions of a program on each class, and adds to found. It adds nothing to
+// a class on all of whose calls the original panics.
 func (m *meter) timeClasses(
 	ctx context.Context, bin *harness.Binary, classes []corpus.InputClass, n int, found [][][]beagle.Ratio,
 ) error {
@@ -102,6 +106,9 @@ func (m *meter) timeClasses(
 		return err
 	}
 	for k := range classes {
+		if ratios[k] == nil {
+			continue
+		}
 		if found[k] == nil {
 			found[k] = make([][]beagle.Ratio, n)
 		}

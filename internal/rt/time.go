@@ -55,6 +55,8 @@ type TimeSet struct {
 	Budget  int64  `json:"budget_ns"`
 	// its inputs are like those of the first set, whose calibration of the variants holds for it
 	Alike bool `json:"alike,omitempty"`
+	// it may hold no record, or none on which the original returns; it is not timed then
+	Optional bool `json:"optional,omitempty"`
 }
 
 // TimeReply holds one Timing a set, or the profile.
@@ -147,9 +149,8 @@ func (h *Harness[A, R]) time(q *Time) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		// The first set is the one that decides. The others may be empty.
 		if len(t.records) == 0 {
-			if i == 0 {
+			if !set.Optional {
 				return nil, fmt.Errorf("time: %s holds no record that can be timed", set.Records)
 			}
 			reply.Sets = append(reply.Sets, untimed(len(q.Variants), t.out.Skipped))
