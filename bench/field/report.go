@@ -30,9 +30,11 @@ type sampleReport struct {
 	// of the improvements of 5 % and more, times as fast
 	Median    float64        `json:"median,omitempty"`
 	Quartiles [2]float64     `json:"quartiles,omitzero"`
-	Tests     map[string]int `json:"tests"`  // of all winners
-	Slower    int            `json:"slower"` // winners that the second measurement calls slower
-	Wrong     int            `json:"wrong"`  // winners that the second verification rejects
+	Tests     map[string]int `json:"tests"`    // of all winners
+	Slower    int            `json:"slower"`   // winners that the second measurement calls slower
+	Wrong     int            `json:"wrong"`    // winners that the second verification rejects
+	InPlace   int            `json:"in_place"` // of the taken ones, judged in the package's own tests
+	Statuses  map[string]int `json:"statuses"` // of all versions
 	Minutes   float64        `json:"cpu_minutes"`
 	PerWin    float64        `json:"cpu_minutes_per_win,omitempty"`
 
@@ -52,7 +54,7 @@ type ruleSum struct {
 // sum counts the results, and drops the names of the sealed half.
 func (r *sampleReport) sum() {
 	r.Functions, r.Rejected, r.Failed, r.Kept = len(r.Results), map[string]int{}, map[string]int{}, map[string]int{}
-	r.Tests, r.Rules = map[string]int{}, map[string]*ruleSum{}
+	r.Tests, r.Rules, r.Statuses = map[string]int{}, map[string]*ruleSum{}, map[string]int{}
 	var gains []float64
 	// Count how the searches ended.
 	for _, one := range r.Results {
@@ -73,6 +75,12 @@ func (r *sampleReport) sum() {
 			} else {
 				r.Slightly++
 			}
+		}
+		if s.InPlace {
+			r.InPlace++
+		}
+		for status, n := range s.Statuses {
+			r.Statuses[status] += n
 		}
 		r.rules(s)
 		r.winner(one.Winner)
@@ -140,6 +148,8 @@ func (r *sampleReport) print(w io.Writer) error {
 		fmt.Fprintf(t, "gain of these\tmedian %.2fx, quartiles %.2fx and %.2fx\n", r.Median, r.Quartiles[0],
 			r.Quartiles[1])
 	}
+	fmt.Fprintf(t, "judged in place\t%s\n", share(r.InPlace, r.Taken))
+	fmt.Fprintf(t, "ends of the versions\t%s\n", listed("", r.Statuses))
 	winners := r.Improved + r.Slightly
 	fmt.Fprintf(t, "the package's own tests\t%d winners%s\n", winners, listed(": ", r.Tests))
 	fmt.Fprintf(t, "measured a second time\t%d slower, %d wrong\n", r.Slower, r.Wrong)

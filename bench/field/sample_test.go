@@ -352,10 +352,12 @@ func TestReport(t *testing.T) {
 	r.Results = append(r.Results,
 		&result{Search: search{End: improved, Gain: 1.06, Low: 1.02, Seconds: 30}, Winner: &winner{Tests: notApplied}},
 		&result{Search: search{End: kept, Why: "no rewrite makes a version", Seconds: 90}},
+		&result{Search: search{End: kept, Why: "no version behaves as the original", InPlace: true,
+			Statuses: map[string]int{"forbidden": 3, "wrong": 1}}},
 		&result{Search: search{End: rejected, Why: "a channel"}},
 		&result{Search: search{End: failed, Why: "beagle ended with status 6"}})
 	r.sum()
-	if r.Taken != 6 || r.Improved != 4 || r.Slightly != 1 || math.Abs(r.Median-1.3) > 1e-9 || r.Minutes != 6 ||
+	if r.Taken != 7 || r.Improved != 4 || r.Slightly != 1 || math.Abs(r.Median-1.3) > 1e-9 || r.Minutes != 6 ||
 		r.PerWin != 1.5 {
 		t.Errorf("%+v", r)
 	}
@@ -364,7 +366,8 @@ func TestReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"6 of 8 (75 %); rejected: a channel 1; failed: beagle ended with status 6 1", "4 of 8 (50 %); 1 more by less",
+		"7 of 9 (78 %); rejected: a channel 1; failed: beagle ended with status 6 1", "4 of 9 (44 %); 1 more by less",
+		"1 of 7 (14 %)", "forbidden 3, wrong 1",
 		"median 1.30x, quartiles 1.18x and 1.70x", "5 winners: pass 4, the patch does not apply 1",
 	} {
 		if !strings.Contains(out.String(), want) {

@@ -59,6 +59,8 @@ type search struct {
 	Seconds float64 `json:"seconds"`          // processor time
 	// candidates evaluated, and how many of them behaved
 	Candidates int                 `json:"candidates,omitempty"`
+	Statuses   map[string]int      `json:"statuses,omitempty"` // of the versions, how many ended so
+	InPlace    bool                `json:"in_place,omitempty"` // judged in the package's own tests
 	Rules      map[string]*ruleUse `json:"rules,omitempty"`
 
 	result *beagle.Result
@@ -105,13 +107,21 @@ func (l *searcher) evolve(ctx context.Context, dir, spec, out string, flags ...s
 func (s *search) read() {
 	r := s.result
 	s.End, s.Detail, s.Candidates, s.Rules = kept, r.Why, r.Candidates, ruleUses(r)
+	s.Statuses, s.InPlace = map[string]int{}, r.InPlace != nil
+	for status, n := range r.Statuses {
+		s.Statuses[string(status)] = n
+	}
 	if r.Outcome == beagle.Improved {
 		s.End, s.Gain, s.Low = improved, r.Best.Ratio.Point, r.Best.Ratio.Low
 		return
 	}
-	s.Why = "no version is confirmed to be faster"
-	if r.Candidates == 0 {
+	switch {
+	case r.Candidates == 0:
 		s.Why = "no rewrite makes a version"
+	case r.Statuses[beagle.Equal]+r.Statuses[beagle.Accepted] == 0:
+		s.Why = "no version behaves as the original"
+	default:
+		s.Why = "no version is confirmed to be faster"
 	}
 }
 
