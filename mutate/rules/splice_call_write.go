@@ -259,14 +259,15 @@ func (w *splicer) values(ret *ast.ReturnStmt) string {
 }
 
 // needs reports whether an expression names a variable of the helper's body, or a parameter that
-// only returns read, which must stay used.
+// only returns read, which must stay used: itself, or what it stands for.
 func (w *splicer) needs(e ast.Expr) bool {
 	for id := range mutate.Nodes[*ast.Ident](w.p, e) {
 		v := w.p.Var(id)
 		if v == nil {
 			continue
 		}
-		if w.fn.Body.Pos() < v.Pos() && v.Pos() < w.fn.Body.End() || w.binds(v) && !w.readsElsewhere(v) {
+		if w.fn.Body.Pos() < v.Pos() && v.Pos() < w.fn.Body.End() ||
+			(w.binds(v) || w.lastUse(w.argument(v))) && !w.readsElsewhere(v) {
 			return true
 		}
 	}
@@ -278,6 +279,37 @@ func (w *splicer) binds(v *types.Var) bool {
 	_, same := w.subst[v]
 	_, followed := w.fields[v]
 	return !same && !followed && w.fn.Type.Params.Pos() < v.Pos() && v.Pos() < w.fn.Type.Params.End()
+}
+
+// argument is what the call gives a parameter of the helper, or nil.
+func (w *splicer) argument(v *types.Var) ast.Expr {
+	for i, a := range w.call.Args {
+		if w.sig.Params().At(i) == v {
+			return a
+		}
+	}
+	return nil
+}
+
+// lastUse reports whether an argument names a variable of the caller that nothing else reads. The
+// caller would not compile without it.
+func (w *splicer) lastUse(a ast.Expr) bool {
+	if a == nil {
+		return false
+	}
+	caller := w.p.FuncOf(w.call)
+	for id := range mutate.Nodes[*ast.Ident](w.p, a) {
+		v := w.p.Var(id)
+		if !facts.IsLocal(w.p, v) || v.Pos() < caller.Body.Pos() { // a parameter may go unread
+			continue
+		}
+		if !slices.ContainsFunc(w.p.Uses(v, caller.Body), func(id *ast.Ident) bool {
+			return !isAssigned(w.p, id) && !facts.Inside(id, w.call)
+		}) {
+			return true
+		}
+	}
+	return false
 }
 
 // readsElsewhere reports whether the helper reads a variable outside of its returns.
@@ -345,14 +377,22 @@ func (w *splicer) edited(from, to token.Pos, in ast.Node, edits []textEdit) stri
 // bindings gives the parameters their values, all at once. A parameter that keeps its value and
 // stands for a variable of the caller needs none.
 func (w *splicer) bindings() string {
-	// A parameter that only reads what the argument names is the argument itself, if no local name
-	// of the callee hides it there.
 	w.subst, w.fields = map[*types.Var]string{}, map[*types.Var]string{}
 	hidden := localNames(w.p, w.fn)
 	var left, right []string
 	fresh := false
 	for i, a := range w.call.Args {
 		v := w.sig.Params().At(i)
+		// An argument that nothing reads is evaluated only if it has effects, or is the last use
+		// of a variable.
+		if v.Name() == "" || len(w.p.Uses(v, w.fn.Body)) == 0 {
+			if !w.p.Pure(a) || w.lastUse(a) {
+				left, right = append(left, "_"), append(right, w.p.Text(a))
+			}
+			continue
+		}
+		// A parameter that only reads what the argument names is the argument itself, if no local
+		// name of the callee hides it there.
 		if text, ok := w.standsFor(v, a, hidden); ok {
 			w.subst[v] = text
 			continue
@@ -365,14 +405,6 @@ func (w *splicer) bindings() string {
 			}
 			continue
 		}
-		name := v.Name()
-		// An argument that nothing reads is evaluated only if it has effects.
-		if name == "" || len(w.p.Uses(v, w.fn.Body)) == 0 {
-			if w.p.Pure(a) {
-				continue
-			}
-			name = "_"
-		}
 		// A constant, or a value of another type, would give the variable that type.
 		value := w.p.Text(a)
 		if !types.Identical(w.p.Info.TypeOf(a), v.Type()) || w.p.Info.Types[a].Value != nil {
@@ -380,8 +412,8 @@ func (w *splicer) bindings() string {
 				value = convertedTo(t, value)
 			}
 		}
-		fresh = fresh || name != "_"
-		left, right = append(left, name), append(right, value)
+		fresh = true
+		left, right = append(left, v.Name()), append(right, value)
 	}
 	if len(left) == 0 {
 		return ""
