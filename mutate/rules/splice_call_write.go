@@ -180,24 +180,48 @@ func (w *splicer) hidesLater(branch *ast.IfStmt) bool {
 	return false
 }
 
-// results declares the helper's named results.
+// results declares the helper's named results. A variable that is never read does not compile,
+// which a named result may be, and a parameter that another variable replaces.
 func (w *splicer) results() string {
 	text := ""
+	for v := range w.sig.Params().Variables() {
+		if w.binds(v) && w.declaredAnew(v) {
+			text += "_ = " + v.Name() + "\n"
+		}
+	}
 	if w.fn.Type.Results == nil {
-		return ""
+		return text
 	}
 	for _, f := range w.fn.Type.Results.List {
 		for _, id := range f.Names {
-			if id.Name != "_" {
-				text += "var " + id.Name + " " + w.p.Text(f.Type) + "\n"
-				// A variable that is never read does not compile, which a named result may be.
-				if !w.readsResult(w.p.Info.Defs[id]) {
-					text += "_ = " + id.Name + "\n"
-				}
+			if id.Name == "_" {
+				continue
+			}
+			text += "var " + id.Name + " " + w.p.Text(f.Type) + "\n"
+			if v := w.p.Info.Defs[id]; !w.readsResult(v) || w.declaredAnew(v) {
+				text += "_ = " + id.Name + "\n"
 			}
 		}
 	}
 	return text
+}
+
+// declaredAnew reports whether a := of the helper's own list assigns a parameter or a result, and
+// stands in the other arm of an early return. There it declares a variable, which takes the place
+// of the first one in all that follows.
+func (w *splicer) declaredAnew(v types.Object) bool {
+	for _, s := range w.fn.Body.List {
+		as, ok := s.(*ast.AssignStmt)
+		if !ok || as.Tok != token.DEFINE || len(w.early) == 0 || as.Pos() < w.early[0].Pos() {
+			continue
+		}
+		for _, l := range as.Lhs {
+			if id, ok := l.(*ast.Ident); ok && w.p.Info.Uses[id] == v {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // readsResult reports whether the statements certainly read a named result: somewhere in the body,
