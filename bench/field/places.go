@@ -32,7 +32,10 @@ func (r *recall) show(p *mutate.Pass, m *mutate.Mutator, found []mutate.Choice) 
 		return
 	}
 	for _, c := range found {
-		_, _, err := mutate.Take(p, m, c.Site, c.Param)
+		text, _, err := mutate.Take(p, m, c.Site, c.Param)
+		if err == nil && r.compile {
+			err = r.checker.check(p.Fset.Position(p.File.FileStart).Filename, string(p.Src), text)
+		}
 		label, _, _ := strings.Cut(c.SiteName, "\n")
 		fmt.Printf("%s\t%s\t%s\t%s\t%v\n", m.Name, p.Fset.Position(p.Func.Pos()), label, c.Setting, err)
 	}

@@ -36,7 +36,9 @@ type recall struct {
 	per       int
 	write     bool
 	names     string // rules named by -rule, whose places are printed
+	compile   bool   // type-check the versions of these places
 	looking   module // the module under way
+	checker   *typeChecker
 
 	modules, packages, functions int
 	rules                        []*mutate.Mutator
@@ -56,6 +58,8 @@ func (r *recall) flags(f *flag.FlagSet) {
 	f.BoolVar(&r.write, "write", false, "write mutate/rules/recall.txt, which 'beagle explain' shows")
 	f.StringVar(&r.names, "rule", "", "count only these `rules`, with commas between, and print their places in "+
 		"functions of the development half")
+	f.BoolVar(&r.compile, "compile", false, "with -rule, also type-check the version of each place, and print what is "+
+		"wrong with it")
 }
 
 // standard stands for the standard library in the list of modules.
@@ -166,7 +170,7 @@ func loadSome(conf *packages.Config, pattern string, draw *rand.Rand, n int) ([]
 		return nil, nil
 	}
 	conf.Mode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
-		packages.NeedDeps | packages.NeedTypes | packages.NeedSyntax | packages.NeedTypesInfo
+		packages.NeedDeps | packages.NeedTypes | packages.NeedSyntax | packages.NeedTypesInfo | packages.NeedTypesSizes
 	return packages.Load(conf, names...)
 }
 
@@ -214,6 +218,7 @@ func (r *recall) count(p *packages.Package) {
 	uses := usesOf(p)
 	unchanged := syntax.Unchanged(p.Syntax, p.Types, p.TypesInfo)
 	others := passesOf(p, unchanged)
+	r.checker = newTypeChecker(p)
 	for _, f := range p.Syntax {
 		src := fileText(p, f)
 		if src == nil {

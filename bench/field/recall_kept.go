@@ -41,7 +41,7 @@ func (r *recall) keep() error {
 
 // key identifies the counts of a module: they depend on the rules, which the program holds.
 func (r *recall) key(m module) string {
-	return beagle.HashOf("field recall", r.program, m.path, m.version, r.per, r.names)
+	return beagle.HashOf("field recall", r.program, m.path, m.version, r.per, r.names, r.compile)
 }
 
 // counts adds the counts of a module, new or kept.
@@ -50,7 +50,7 @@ func (r *recall) counts(ctx context.Context, m module) error {
 	c := r.keptCounts.get(r.key(m))
 	if c == nil {
 		one := &recall{
-			root: r.root, dir: r.dir, per: r.per, names: r.names, rules: r.rules,
+			root: r.root, dir: r.dir, per: r.per, names: r.names, compile: r.compile, rules: r.rules,
 			hits: map[string]int{}, faults: map[string]int{},
 		}
 		err := one.module(ctx, m)
