@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -8,12 +9,14 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/beagle-go/beagle/metricsd/secure"
 )
 
 // inbox is a receiver of the series API that is down until it is opened. It adds up the points of
@@ -28,24 +31,33 @@ type inbox struct {
 func (in *inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	var body struct {
-		Series []struct {
-			Metric string
-			Points [][2]float64
-		}
-	}
-	if !in.open || json.NewDecoder(r.Body).Decode(&body) != nil {
+	var b seriesBody
+	if !in.open || json.NewDecoder(r.Body).Decode(&b) != nil {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return
 	}
-	for _, s := range body.Series {
-		for _, p := range s.Points {
-			if s.Metric == "kept" {
-				in.sum += p[1]
-				in.points[p[0]]++
-			}
+	for _, p := range b.kept() {
+		in.sum += p[1]
+		in.points[p[0]]++
+	}
+}
+
+// A seriesBody is a request of the series API.
+type seriesBody struct {
+	Series []struct {
+		Metric string
+		Points [][2]float64
+	}
+}
+
+// kept returns the points, with their times, of the metric that must not be lost.
+func (b seriesBody) kept() (points [][2]float64) {
+	for _, s := range b.Series {
+		if s.Metric == "kept" {
+			points = append(points, s.Points...)
 		}
 	}
+	return points
 }
 
 func (in *inbox) total() float64 {
@@ -78,10 +90,10 @@ func testKilledAgent(t *testing.T, shape string) {
 	server := httptest.NewServer(in)
 	defer server.Close()
 	dir, web := t.TempDir(), freePort(t, "tcp")
-	socket := filepath.Join(dir, "s")
+	socket, queue := filepath.Join(dir, "s"), filepath.Join(dir, "queue")
 	start := func() (kill func(), conn net.Conn) {
 		cmd := program(t, "agent", "-listen.udp=", shape, "-listen.unixgram="+socket, "-http="+web,
-			"-datadog.url="+server.URL, "-datadog.queue="+filepath.Join(dir, "queue"), "-datadog.api=v1",
+			"-datadog.url="+server.URL, "-datadog.queue="+queue, "-datadog.api=v1",
 			"-datadog.compression=none")
 		await(t, web, "metricsd_contexts 0")
 		conn, err := net.Dial("unixgram", socket)
@@ -91,7 +103,7 @@ func testKilledAgent(t *testing.T, shape string) {
 		return func() { cmd.Process.Kill(); cmd.Wait(); conn.Close() }, conn
 	}
 	const rounds, each = 2, 1000
-	for range rounds {
+	for round := range rounds {
 		kill, conn := start()
 		for range each {
 			fmt.Fprint(conn, "kept:1|c")
@@ -109,7 +121,7 @@ func testKilledAgent(t *testing.T, shape string) {
 				}
 			}
 		}()
-		onDisk(t, web, payloads(web)+1) // the bucket that is open now, and with it all that came before
+		onDisk(t, queue, float64(each*(round+1)))
 		time.Sleep(rand.N(300 * time.Millisecond))
 		kill()
 		<-noise
@@ -118,7 +130,7 @@ func testKilledAgent(t *testing.T, shape string) {
 	in.open = true
 	in.mu.Unlock()
 	start()
-	for deadline := time.Now().Add(time.Minute); in.total() < rounds*each && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(patience); in.total() < rounds*each && time.Now().Before(deadline); {
 		time.Sleep(50 * time.Millisecond)
 	}
 	await(t, web, "metricsd_datadog_queue_payloads 0")
@@ -130,33 +142,46 @@ func testKilledAgent(t *testing.T, shape string) {
 	}
 }
 
-var queued = regexp.MustCompile(`\nmetricsd_datadog_queue_payloads (\d+)\n`)
-
-// payloads returns the number of payloads in the queue, or -1 where the page does not say it.
-func payloads(web string) int {
-	n := -1
-	if m := queued.FindStringSubmatch(page(web)); m != nil {
-		fmt.Sscan(m[1], &n)
-	}
-	return n
-}
-
-// onDisk waits until at least that number of payloads is in the queue and, since a bucket may be
-// several, until no more come.
-func onDisk(t *testing.T, web string, least int) {
+// onDisk waits until the payloads in the queue hold that many counts of the metric that must not be
+// lost: its bucket is closed then, whenever it began.
+func onDisk(t *testing.T, queue string, want float64) {
 	t.Helper()
-	n, same := 0, 0
-	// The page has a line for each of thousands of contexts.
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
-		was := n
-		if n = payloads(web); n == was {
-			same++
-		} else {
-			same = 0
+	sum := 0.0
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		files, err := filepath.Glob(filepath.Join(queue, "*.payload"))
+		if err != nil {
+			t.Fatal(err)
 		}
-		if n >= least && same >= 3 {
+		sum = 0
+		for _, file := range files { // a file is whole once it has its name
+			for _, p := range queuedBody(t, file).kept() {
+				sum += p[1]
+			}
+		}
+		if sum == want {
 			return
 		}
 	}
-	t.Fatalf("%d payloads in the queue, not %d", n, least)
+	t.Fatalf("%v counts in the queue, not %v", sum, want)
+}
+
+// queuedBody reads a payload of the queue: a line on its form, and the request.
+func queuedBody(t *testing.T, file string) (b seriesBody) {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	payload, err := secure.ReadAll(f, 1<<30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, body, _ := bytes.Cut(payload, []byte("\n")); bytes.HasPrefix(body, []byte("{")) {
+		err = json.Unmarshal(body, &b)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	return b
 }

@@ -119,7 +119,7 @@ func TestRestoredKafka(t *testing.T) {
 	post("again")
 }
 
-// stopInTime asks a process to end and waits a minute.
+// stopInTime asks a process to end and waits for it.
 func stopInTime(p *os.Process, wait func() error) error {
 	p.Signal(os.Interrupt)
 	ended := make(chan error, 1)
@@ -127,8 +127,8 @@ func stopInTime(p *os.Process, wait func() error) error {
 	select {
 	case err := <-ended:
 		return err
-	case <-time.After(time.Minute):
-		return fmt.Errorf("asked to stop, the intake goes on for a minute")
+	case <-time.After(patience):
+		return fmt.Errorf("asked to stop, the intake goes on for %v", patience)
 	}
 }
 

@@ -124,7 +124,7 @@ func TestReceiversGiveBack(t *testing.T) {
 func sendKnown(t *testing.T, socket string) map[string]float64 {
 	t.Helper()
 	var conn net.Conn
-	for deadline := time.Now().Add(time.Minute); conn == nil; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); conn == nil; time.Sleep(20 * time.Millisecond) {
 		var err error
 		if conn, err = net.Dial("unixgram", socket); err != nil && time.Now().After(deadline) {
 			t.Fatal(err)
@@ -147,7 +147,7 @@ func replace(s string, pairs ...string) string { return strings.NewReplacer(pair
 func answered(t *testing.T, address, question string, want float64) {
 	t.Helper()
 	last := ""
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
 		resp, err := http.Get("http://" + address + "/api/v1/query?query=" + url.QueryEscape(question))
 		if err != nil {
 			last = err.Error()

@@ -82,7 +82,7 @@ func TestHealthOfWhatRunsHere(t *testing.T) {
 			}
 			defer func() { cmd.Process.Kill(); cmd.Wait() }()
 			said := ""
-			for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+			for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 				if said = health(); said == "" {
 					break
 				}

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -109,6 +110,7 @@ func runScripts(t *testing.T, files []string) {
 		RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status":   status,
+			"until":    untilStatus,
 			"ships":    ships,
 			"await":    await,
 			"profile":  writeProfile,
@@ -175,16 +177,34 @@ func shareArchives(home string) error {
 func status(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	got := 0
-	var exit *exec.ExitError
-	if err := ts.Exec(args[1], args[2:]...); errors.As(err, &exit) {
-		got = exit.ExitCode()
-	} else {
-		ts.Check(err)
-	}
-	if got != want {
+	if got := exitStatus(ts, args[1:]); got != want {
 		ts.Fatalf("%q ends with status %d, want %d", args[1:], got, want)
 	}
+}
+
+// untilStatus runs a command until it ends with a status: until 1 beagle capture start. It is for
+// commands that look at another process, which a busy machine may stop for a while.
+func untilStatus(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	const most = 5 * time.Minute
+	for start := time.Now(); time.Since(start) < most; {
+		if exitStatus(ts, args[1:]) == want {
+			return
+		}
+	}
+	ts.Fatalf("%q never ends with status %d", args[1:], want)
+}
+
+// exitStatus runs a command and returns its status.
+func exitStatus(ts *testscript.TestScript, command []string) int {
+	err := ts.Exec(command[0], command[1:]...)
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return exit.ExitCode()
+	}
+	ts.Check(err)
+	return 0
 }
 
 // doubts are the words of a rollout that ends without a harm that is shown. On a machine that does

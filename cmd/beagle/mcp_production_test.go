@@ -141,12 +141,13 @@ func TestMCPProduction(t *testing.T) {
 		t.Errorf("status: %v %s", failed, text)
 	}
 	p, text, failed := call("capture_ask",
-		map[string]any{"target": "tags.Normalize", "condition": "len(tag) > 5", "seconds": 2})
+		map[string]any{"target": "tags.Normalize", "condition": "len(tag) > 5", "seconds": 300, "samples": 50})
 	asked, _ := p.Output.(map[string]any)
 	if failed || asked["yes"] == nil || asked["yes"].(float64) == 0 || asked["no"].(float64) != 0 {
 		t.Errorf("ask: %v %s", failed, text)
 	}
-	p, text, failed = call("capture_start", map[string]any{"target": "./tags.Normalize", "seconds": 4, "rate": 500})
+	p, text, failed = call("capture_start", map[string]any{"target": "./tags.Normalize", "seconds": 300,
+		"samples": 1000, "rate": 500})
 	if failed || p.Status != 0 || filepath.Dir(p.File) != filepath.Join(s.home, "captures") {
 		t.Fatalf("start: %v %+v %s", failed, p, text)
 	}

@@ -214,7 +214,7 @@ func TestLostProcess(t *testing.T) {
 	rounds := 0
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	h := &Hold{Start: wire.Start{Sites: []string{"p.Ask"}}, Long: time.Minute, every: 5 * time.Millisecond,
+	h := &Hold{Start: wire.Start{Sites: []string{"p.Ask"}}, Long: patience, every: 5 * time.Millisecond,
 		Watch: func(all []Pulled) {
 			if rounds++; rounds == 2 {
 				gone.Close()

@@ -4,6 +4,8 @@
 package command
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -87,22 +89,23 @@ func (c Call) Cmd(ctx context.Context) *exec.Cmd {
 // Run calls the command and waits for its end, whatever its status is. An error means that it did
 // not start, or that ctx ended.
 func (c Call) Run(ctx context.Context) (*End, error) {
-	limited, cancel := ctx, context.CancelFunc(func() {})
-	if c.Limit > 0 {
-		limited, cancel = context.WithTimeout(ctx, c.Limit)
-	}
+	limited, cancel := context.WithCancel(ctx)
 	defer cancel()
 	cmd := c.Cmd(limited)
+	var out bytes.Buffer
 	var said strings.Builder
-	cmd.Stderr = &said
-	out, err := cmd.Output()
+	cmd.Stdout, cmd.Stderr = &out, &said
+	if err := cmd.Start(); err != nil {
+		return nil, cmp.Or(ctx.Err(), fmt.Errorf("start %s: %w", c.Program, err))
+	}
+	if c.Limit > 0 { // from the start on: a busy machine may take long to come to it
+		defer time.AfterFunc(c.Limit, cancel).Stop()
+	}
+	_ = cmd.Wait() // the state tells
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	if cmd.ProcessState == nil {
-		return nil, fmt.Errorf("start %s: %w", c.Program, err)
-	}
-	e := &End{Status: cmd.ProcessState.ExitCode(), Out: out, Said: said.String(), Late: limited.Err() != nil,
+	e := &End{Status: cmd.ProcessState.ExitCode(), Out: out.Bytes(), Said: said.String(), Late: limited.Err() != nil,
 		State: cmd.ProcessState}
 	if len(c.Args) > 0 {
 		e.verb = c.Args[0]

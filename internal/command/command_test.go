@@ -62,9 +62,10 @@ func TestCall(t *testing.T) {
 // TestLimit stops a call that takes too long, and tells that from a call that its caller ended.
 func TestLimit(t *testing.T) {
 	slow := script(t, "exec sleep 600")
-	end, err := Call{Program: slow, Limit: 50 * time.Millisecond}.Run(t.Context())
-	if err != nil || !end.Late {
-		t.Errorf("with a limit: %+v, %v", end, err)
+	for _, limit := range []time.Duration{1, 50 * time.Millisecond} { // the first is over at the start
+		if end, err := (Call{Program: slow, Limit: limit}).Run(t.Context()); err != nil || !end.Late {
+			t.Errorf("with a limit of %v: %+v, %v", limit, end, err)
+		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(50*time.Millisecond, cancel)

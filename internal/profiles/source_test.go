@@ -385,7 +385,7 @@ func TestLiveHangs(t *testing.T) {
 	defer s.Close()
 	var said []string
 	all, err := Read(t.Context(), []string{s.URL + "/debug/pprof/profile"}, Options{Seconds: 5,
-		Over: 5100 * time.Millisecond, Warn: func(text string) { said = append(said, text) }, answer: time.Second})
+		Over: 5100 * time.Millisecond, Warn: func(text string) { said = append(said, text) }, answer: 3 * time.Second})
 	if err != nil || len(all) != 1 || asked > 4 {
 		t.Errorf("%d profiles, asked %d times, %v", len(all), asked, err)
 	}

@@ -136,8 +136,9 @@ func call(e entry, fds ...int) error {
 	return l.say(e, fds...)
 }
 
-// leaveDelay bounds how long Leave waits: programs end within a moment of their parent.
-const leaveDelay = 2 * time.Second
+// leaveDelay bounds how long Leave waits. Programs end within a moment of their parent, and on a
+// busy machine within seconds.
+const leaveDelay = 20 * time.Second
 
 // Leave ends what Run started and waits for it, so that its processor time counts
 // as this process's. It is the last call of a main function, and nothing runs after it.

@@ -100,18 +100,26 @@ func TestAgreesWithProbe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q := wire.Start{Sites: names, Rate: 1000, Raw: true, Follow: true, Events: 4096, Bytes: 16 << 20, Event: 8192}
+	// At a tenth of the other's rate its room lasts until its calls are taken out, so it sees calls
+	// all the time in which the other does.
+	q := wire.Start{Sites: names, Rate: 100, Raw: true, Follow: true, Events: 4096, Bytes: 16 << 20, Event: 8192}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	probed := make(chan []capture.Pulled)
+	armed, probed := make(chan struct{}), make(chan []capture.Pulled, 1)
 	go func() {
-		h := &capture.Hold{Start: q, Long: patience, Keep: true}
+		h := &capture.Hold{Start: q, Long: 2 * patience, Keep: true,
+			Begun: func(context.Context, int) error { close(armed); return nil }}
 		all, err := h.Run(ctx, inside)
 		if err != nil {
 			t.Error(err)
 		}
 		probed <- all
 	}()
+	select {
+	case <-armed:
+	case <-probed:
+		t.Fatal("the probe in the process is not armed")
+	}
 	outside, _ := collect(t, v, wire.Start{Sites: names, Raw: true, Follow: true, Event: 8192}, 2500)
 	cancel()
 	agree(t, names, outside, <-probed)

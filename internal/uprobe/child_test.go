@@ -23,7 +23,7 @@ import (
 // childVariable has a copy of the test's program attach to a process and wait.
 const childVariable = "BEAGLE_UPROBE_TEST_CHILD"
 
-// child attaches to the process and prints how many calls it captured within some time.
+// child attaches to the process, prints that it captured a call, and goes on until its input ends.
 func child(pid string) error {
 	n, err := strconv.Atoi(pid)
 	if err != nil {
@@ -46,18 +46,35 @@ func child(pid string) error {
 		return err
 	}
 	go v.Run(nil)
-	if _, _, err := v.carryOut(&wire.Request{Verb: wire.VerbStart,
-		Start: &wire.Start{Sites: []string{pkg + "Many"}, Raw: true, Rate: 1000}}); err != nil {
+	r, _, err := v.carryOut(&wire.Request{Verb: wire.VerbStart,
+		Start: &wire.Start{Sites: []string{pkg + "Many"}, Raw: true, Rate: 1000}})
+	if err != nil {
 		return err
 	}
-	for began := time.Now(); time.Since(began) < patience; time.Sleep(tick) {
-		if r, _, err := v.carryOut(&wire.Request{Verb: wire.VerbStatus}); err != nil || r.Status.Session.Waiting > 0 {
-			fmt.Println("captured", err)
-			_, err := io.Copy(io.Discard, os.Stdin)
+	parent := make(chan error)
+	go func() {
+		_, err := io.Copy(io.Discard, os.Stdin)
+		parent <- err
+	}()
+	told, began := false, time.Now()
+	for lease := r.Lease; ; { // a capture without heartbeats ends
+		r, _, err := v.carryOut(&wire.Request{Verb: wire.VerbBeat, Lease: lease})
+		switch {
+		case err != nil:
 			return err
+		case told:
+		case r.Status.Session.Waiting > 0:
+			fmt.Println("captured")
+			told = true
+		case time.Since(began) > patience:
+			return fmt.Errorf("nothing was captured: %+v", r.Status)
+		}
+		select {
+		case err := <-parent:
+			return err
+		case <-time.After(tick):
 		}
 	}
-	return fmt.Errorf("nothing was captured")
 }
 
 // spawn starts a child for a process, and returns when it has captured something.
@@ -77,7 +94,7 @@ func spawn(t *testing.T, program string, pid int, attr *syscall.SysProcAttr) *ex
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Process.Kill(); c.Wait() })
-	if line, _ := bufio.NewReader(out).ReadString('\n'); line != "captured <nil>\n" {
+	if line, _ := bufio.NewReader(out).ReadString('\n'); line != "captured\n" {
 		t.Fatalf("the child says %q", line)
 	}
 	return c

@@ -52,8 +52,8 @@ func (v *Server) Run(done <-chan struct{}) {
 			v.end("its controller ended")
 			v.Close()
 			return
-		case now := <-t.C:
-			v.tick(now)
+		case <-t.C:
+			v.tick()
 		}
 	}
 }
@@ -72,7 +72,7 @@ func (v *Server) Close() {
 	}
 }
 
-func (v *Server) tick(now time.Time) {
+func (v *Server) tick() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.gone == "" && v.exited() {
@@ -83,7 +83,7 @@ func (v *Server) tick(now time.Time) {
 	}
 	why := v.gone
 	if why == "" {
-		why = v.s.tick(now)
+		why = v.s.tick()
 	}
 	if why != "" {
 		v.detach(why)

@@ -24,6 +24,13 @@ const (
 	maxLater   = 0.02 // more in a second, and the probes are detached
 )
 
+// exceeds reports whether a loss is more than a share of a time. That is as long as planned, or as
+// long as it took: on a busy machine this program may look at the counters much later than it
+// planned, and finds the loss of all that time.
+func exceeds(spent time.Duration, share float64, planned, took time.Duration) bool {
+	return spent > time.Duration(share*float64(max(planned, took)))
+}
+
 // Times of a session.
 const (
 	look    = 100 * time.Millisecond // how long calls are counted before any is captured
@@ -116,9 +123,10 @@ func newSession(b *Binary, q wire.Start, all []*Function, cost Cost) (*session, 
 		return nil, err
 	}
 	// Try it out. A capture that costs too much at once may still be affordable in turns.
+	began := time.Now()
 	err = s.tryOut()
 	s.open()
-	if err != nil && !s.takeTurns(nil, turnMost) {
+	if err != nil && !s.takeTurns(nil, turnMost, time.Since(began)) {
 		s.k.close()
 		return nil, err
 	}
@@ -242,17 +250,15 @@ func (s *session) spent(before []tally) (t time.Duration) {
 // tryOut counts calls for a moment. It gives up as soon as they cost more than they may.
 func (s *session) tryOut() error {
 	began, before := time.Now(), s.tallies()
-	most := time.Duration(maxAtStart * float64(look))
-	spent := time.Duration(0)
-	for time.Since(began) < look && spent <= most {
+	var spent, took time.Duration
+	for took < look && !exceeds(spent, maxAtStart, look, took) {
 		time.Sleep(glimpse)
-		spent = s.spent(before)
+		spent, took = s.spent(before), time.Since(began)
 	}
-	took := time.Since(began)
 	for i, now := range s.tallies() {
 		s.sites[i].rate = float64(now.hits-before[i].hits) / took.Seconds()
 	}
-	if spent > most {
+	if exceeds(spent, maxAtStart, look, took) {
 		return s.costError(float64(spent)/float64(took), maxAtStart)
 	}
 	return nil
@@ -310,7 +316,8 @@ func monotonic() time.Duration {
 }
 
 // tick looks at the limits. It returns why the session must end, or "".
-func (s *session) tick(now time.Time) string {
+func (s *session) tick() string {
+	now := time.Now()
 	s.mu.Lock()
 	s.bytes = min(s.bytes+float64(s.start.Bytes)*tick.Seconds(), float64(s.start.Bytes))
 	s.land(now, landing)
@@ -321,10 +328,11 @@ func (s *session) tick(now time.Time) string {
 	s.mu.Unlock()
 	// End the session, or take turns, if hits cost too much.
 	spent := s.spent(s.windowSaw)
+	now = time.Now()
 	passed := now.Sub(s.windowAt)
-	if spent > time.Duration(maxLater*float64(window)) {
+	if exceeds(spent, maxLater, window, passed) {
 		s.rates(max(passed, tick))
-		if s.turns == nil && s.takeTurns(s.windowSaw, turnFirst) {
+		if s.turns == nil && s.takeTurns(s.windowSaw, turnFirst, passed) {
 			s.windowAt, s.windowSaw = now, s.tallies()
 			return ""
 		}

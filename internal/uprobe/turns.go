@@ -12,7 +12,7 @@ import (
 const (
 	turnSpends = 2 * time.Millisecond   // loss that the process may take until the probes are taken away again
 	turnLeast  = 5 * time.Millisecond   // that they stay, to count the calls
-	turnMost   = 15 * time.Millisecond  // loss that it may take in a turn: beyond it, there is no other turn
+	turnMost   = 15 * time.Millisecond  // loss in a turn from which on there is no other, see tooCostly
 	turnLook   = time.Millisecond       // between looks at the counters
 	turnFirst  = 100 * time.Millisecond // what probes that stayed may have cost, to go on in turns
 )
@@ -31,9 +31,16 @@ type turns struct {
 	saw     []uint64      // hits in that time, by site
 }
 
+// tooCostly reports whether a turn cost more than `most`, and more than probes that stay may cost
+// in the time that it took. A turn in which this program waits for a processor is long, and costs
+// more.
+func tooCostly(spent, most, took time.Duration) bool {
+	return spent > most && exceeds(spent, maxLater, 0, took)
+}
+
 // takeTurns goes on in turns, after probes cost too much since the counters stood at before. It
-// returns false where turns cannot help: they cost more than `most` already, or results are wanted.
-func (s *session) takeTurns(before []tally, most time.Duration) bool {
+// returns false where turns cannot help: they were too costly already, or results are wanted.
+func (s *session) takeTurns(before []tally, most, took time.Duration) bool {
 	for i := range s.sites {
 		if s.k.get(i, siteReturn) != 0 {
 			return false // results of one turn could be taken for those of a call of another
@@ -41,7 +48,7 @@ func (s *session) takeTurns(before []tally, most time.Duration) bool {
 	}
 	s.k.detach()
 	first := s.spent(before)
-	if first > most {
+	if tooCostly(first, most, took) {
 		return false
 	}
 	s.mu.Lock()
@@ -111,11 +118,12 @@ func (s *session) turn() (spent time.Duration, why string) {
 	err = s.k.detach()
 	t.attaching.Unlock()
 	s.enterTurn(took, counted, saw)
-	switch spent = s.spent(before); {
+	spent, took = s.spent(before), time.Since(from)
+	switch {
 	case err != nil:
 		return spent, err.Error()
-	case spent > turnMost:
-		return spent, s.costError(float64(spent)/float64(time.Since(from)), maxLater).Error()
+	case tooCostly(spent, turnMost, took):
+		return spent, s.costError(float64(spent)/float64(took), maxLater).Error()
 	}
 	return spent, ""
 }

@@ -224,12 +224,22 @@ func (a *Agent) receive(s *listen.Socket) {
 			time.Sleep(100 * time.Millisecond)
 		}
 	}
-	// The socket stays open: a fast sender could keep it full for ever.
-	for end := time.Now().Add(patience); time.Now().Before(end); {
+	a.drain(s, w, batch, time.Now().Add(patience))
+}
+
+// mostHeld is more datagrams than the kernel holds of a socket.
+const mostHeld = 1 << 17
+
+// drain takes the datagrams that the kernel holds of a stopped socket, however late it comes to
+// that. The socket stays open, and a fast sender could keep it full for ever: after its time drain
+// takes no more than the kernel can have held.
+func (a *Agent) drain(s *listen.Socket, w *Worker, batch *listen.Batch, end time.Time) {
+	for left := mostHeld; left > 0 || time.Now().Before(end); {
 		n, err := s.Queued(batch)
 		if n == 0 || err != nil {
 			return
 		}
+		left -= n
 		a.batch(w, batch, n, s.Network())
 	}
 }

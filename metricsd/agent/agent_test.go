@@ -17,6 +17,7 @@ import (
 	"github.com/beagle-go/beagle/metricsd/aggregate"
 	"github.com/beagle-go/beagle/metricsd/config"
 	"github.com/beagle-go/beagle/metricsd/expose"
+	"github.com/beagle-go/beagle/metricsd/listen"
 )
 
 func testConfig(t *testing.T) config.Config {
@@ -230,6 +231,34 @@ func testStopLosesNothing(t *testing.T, c config.Config) {
 	stop()
 	if got.total != 2000 {
 		t.Errorf("%v of 2000 came out", got.total)
+	}
+}
+
+// TestDrainComesLate drains a socket after the time for that, as an agent does that got no
+// processor in it.
+func TestDrainComesLate(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("elsewhere a socket cannot be emptied without waiting")
+	}
+	a, err := New(testConfig(t), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.close()
+	const sent = 1000
+	conn := dial(t, a, "udp")
+	for range sent {
+		conn.Write([]byte("a:1|c"))
+	}
+	for _, s := range a.sockets {
+		if err := s.Stop(); err != nil {
+			t.Fatal(err)
+		}
+		batch := listen.NewBatch(a.config.Listen.Batch, a.config.Listen.PacketSize)
+		a.drain(s, a.Worker(), batch, time.Now().Add(-time.Second))
+	}
+	if n := a.Counters.Metrics.Load(); n != sent {
+		t.Errorf("%d of %d came", n, sent)
 	}
 }
 

@@ -2,7 +2,9 @@ package listen
 
 import (
 	"errors"
+	"io"
 	"net"
+	"os"
 	"runtime"
 	"syscall"
 	"unsafe"
@@ -77,6 +79,32 @@ func (s *Socket) Queued(b *Batch) (n int, err error) {
 	}
 	b.note(n)
 	return n, err
+}
+
+// queuedBytes takes bytes of a connection that the kernel holds, without waiting. Where it holds
+// none, the error is that of a deadline.
+func queuedBytes(conn net.Conn, b []byte) (n int, err error) {
+	c, ok := conn.(syscall.Conn)
+	if !ok {
+		return 0, os.ErrDeadlineExceeded
+	}
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	var failed error
+	if err = raw.Control(func(fd uintptr) { n, _, failed = unix.Recvfrom(int(fd), b, unix.MSG_DONTWAIT) }); err != nil {
+		return 0, err
+	}
+	switch {
+	case failed == unix.EAGAIN:
+		return 0, os.ErrDeadlineExceeded
+	case failed != nil:
+		return 0, failed
+	case n == 0:
+		return 0, io.EOF
+	}
+	return n, nil
 }
 
 // note copies the kernel's notes on n datagrams.

@@ -5,6 +5,7 @@ package listen
 import (
 	"errors"
 	"net"
+	"os"
 	"syscall"
 )
 
@@ -25,6 +26,9 @@ func (s *Socket) Receive(b *Batch) (n int, err error) {
 // Queued returns nothing: it cannot look without waiting here, and datagrams that the kernel holds
 // are lost.
 func (s *Socket) Queued(*Batch) (int, error) { return 0, nil }
+
+// queuedBytes returns nothing, for the same reason.
+func queuedBytes(net.Conn, []byte) (int, error) { return 0, os.ErrDeadlineExceeded }
 
 const canSpread = false
 

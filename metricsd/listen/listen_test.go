@@ -223,6 +223,46 @@ func TestStream(t *testing.T) {
 	}
 }
 
+// TestClosedStream closes a stream whose handler is slower than the grace. What the kernel holds of
+// the connection is handed over all the same.
+func TestClosedStream(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("elsewhere a connection cannot be emptied without waiting")
+	}
+	s, err := OpenStream(filepath.Join(t.TempDir(), "s"), 64, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, release, got := make(chan struct{}), make(chan struct{}), 0
+	served := make(chan error)
+	open := func(int32) func([]byte) {
+		return func([]byte) {
+			if got++; got == 1 {
+				close(first)
+				<-release
+			}
+		}
+	}
+	go func() { served <- s.Serve(open, func(err error) { t.Error(err) }) }()
+	c, err := net.Dial("unix", s.Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	const frames = 1000
+	if _, err := c.Write(bytes.Repeat(frame("a:1|c"), frames)); err != nil {
+		t.Fatal(err)
+	}
+	<-first
+	s.Close()
+	time.Sleep(2 * grace)
+	close(release)
+	<-served
+	if got != frames {
+		t.Errorf("%d of %d frames came", got, frames)
+	}
+}
+
 func testTooMany(t *testing.T, s *Stream, r *recorder) {
 	t.Helper()
 	for range 3 {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"sync"
 	"time"
 )
@@ -111,7 +112,7 @@ func (s *Stream) leave(conn net.Conn) {
 // frames reads frames until the connection ends. Its end between frames, and
 // Close on this side, are no errors.
 func (s *Stream) frames(conn net.Conn, handle func([]byte)) error {
-	r := window{conn: conn, buffer: make([]byte, s.maxFrame)}
+	r := window{conn: &lastBytes{conn, mostHeld}, buffer: make([]byte, s.maxFrame)}
 	for {
 		header, err := r.next(4)
 		if err != nil {
@@ -127,6 +128,26 @@ func (s *Stream) frames(conn net.Conn, handle func([]byte)) error {
 		}
 		handle(frame)
 	}
+}
+
+// mostHeld is more than the kernel holds of a connection.
+const mostHeld = 16 << 20
+
+// lastBytes reads a connection. After the grace of Close it takes what the kernel holds, without
+// waiting: this process may have got no processor until then.
+type lastBytes struct {
+	net.Conn
+	left int // bytes to take then: a fast sender could go on for ever
+}
+
+func (c *lastBytes) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if n > 0 || c.left == 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+		return n, err
+	}
+	n, err = queuedBytes(c.Conn, b[:min(len(b), c.left)])
+	c.left -= n
+	return n, err
 }
 
 // window is the part of a connection's bytes that is in memory. It reads as many as there are, so
@@ -165,11 +186,12 @@ func (s *Stream) Connections() int {
 	return len(s.conns)
 }
 
-// grace is the time in which connections may still deliver earlier bytes after Close.
+// grace is the time in which connections may still deliver bytes after Close. Those that the kernel
+// holds then are taken too.
 const grace = 100 * time.Millisecond
 
-// Close stops accepting, and lets the connections deliver earlier bytes for a moment. Serve returns
-// when their handlers are done.
+// Close stops accepting, and lets the connections deliver bytes for a moment. Serve returns when
+// their handlers are done with all bytes.
 func (s *Stream) Close() error {
 	err := s.listener.Close()
 	s.mu.Lock()

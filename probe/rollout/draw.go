@@ -239,10 +239,8 @@ func (d *draw) enough(before *[arms]reading) bool {
 // byRequest enters what happened between two readings. Figures of the whole process belong to no
 // arm.
 func byRequest(out *wire.RolloutSlice, a, b reading) {
-	out.Counts = wire.RolloutCounts{
-		Requests: float64(b.all - a.all), Errors: float64(b.failed - a.failed), Slow: float64(b.slow - a.slow),
-		RequestNanos: float64(b.nanos - a.nanos), Slices: 1,
-	}
+	out.Counts = wire.RolloutCounts{Slices: 1}
+	enterRequests(&out.Counts, &a, &b)
 	enterTimes(&out.Counts, &a.times, &b.times)
 	out.Panics = int(b.arm.panics - a.arm.panics)
 	out.Mismatches = int(b.arm.mismatches - a.arm.mismatches)

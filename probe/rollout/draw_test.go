@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -276,6 +277,21 @@ func TestSlowOriginal(t *testing.T) {
 	}
 	for _, pair := range under {
 		leave(pair[0])
+	}
+}
+
+// TestRequestsOfAReading has a request that is counted before the first reading, and fails and is
+// slow after it. It does not fail more requests than there are: the judge refuses such a block.
+func TestRequestsOfAReading(t *testing.T) {
+	a, b := reading{all: 7, failed: 3, slow: 3, nanos: 70}, reading{all: 9, failed: 6, slow: 6, nanos: 90}
+	want := wire.RolloutCounts{Requests: 2, Errors: 2, Slow: 2, RequestNanos: 20, Slices: 1}
+	var drawn, slice wire.RolloutSlice
+	byRequest(&drawn, a, b)
+	sliceDifference(&slice, a, b, true)
+	for _, c := range []wire.RolloutCounts{drawn.Counts, slice.Counts} {
+		if !reflect.DeepEqual(c, want) {
+			t.Errorf("%+v, want %+v", c, want)
+		}
 	}
 }
 

@@ -59,14 +59,21 @@ func sliceDifference(out *wire.RolloutSlice, a, b reading, told bool) {
 	out.Panics += int(b.arm.panics - a.arm.panics)
 	out.Mismatches += int(b.arm.mismatches - a.arm.mismatches)
 	if told {
-		c.Requests += float64(b.all - a.all)
-		c.Errors += float64(b.failed - a.failed)
-		c.Slow += float64(b.slow - a.slow)
-		c.RequestNanos += float64(b.nanos - a.nanos)
+		enterRequests(c, &a, &b)
 		return
 	}
 	// A call that is counted as failed may have entered before the slice began.
 	calls := float64(b.arm.entered - a.arm.entered)
 	c.Requests += calls
 	c.Errors += min(calls, float64(b.arm.errors-a.arm.errors+b.arm.panics-a.arm.panics))
+}
+
+// enterRequests adds the requests between two readings. One that ended during a reading may be
+// counted before it, and fail after it.
+func enterRequests(c *wire.RolloutCounts, a, b *reading) {
+	all := float64(b.all - a.all)
+	c.Requests += all
+	c.Errors += min(all, float64(b.failed-a.failed))
+	c.Slow += min(all, float64(b.slow-a.slow))
+	c.RequestNanos += float64(b.nanos - a.nanos)
 }

@@ -31,21 +31,26 @@ func TestPaused(t *testing.T) {
 	o := f.Orders(wire.RolloutOrders{Slice: 4, Turns: 3, Lease: 3})
 	crew := &Crew{Clients: []*capture.Client{service(t, same)}, Beat: 50 * time.Millisecond, Stop: b.Stopped,
 		CheckSole: b.SoleController(func() int { return 0 })}
-	running := func() bool {
+	look := func() *wire.RolloutSwitch {
 		held, err := Look(t.Context(), crew.Clients, "p.Work")
 		if err != nil {
 			t.Fatal(err)
 		}
-		return held.Running
+		return held
 	}
+	running := func() bool { return look().Running }
 	news, err := crew.Begin(t.Context(), o)
-	if err != nil || !running() {
+	if err != nil {
 		t.Fatal(err)
 	}
 	for running() { // paused until the lease ends
 		time.Sleep(50 * time.Millisecond)
 	}
-	if news, err = crew.Listen(t.Context(), o, news.Seats, "", 0); err != nil || !running() {
+	if g := look(); !strings.Contains(g.Ended, "no heartbeat") {
+		t.Fatalf("it began, and was paused: %+v", g)
+	}
+	was := news.Seats[0].Lease
+	if news, err = crew.Listen(t.Context(), o, news.Seats, "", 0); err != nil || news.Seats[0].Lease == was {
 		t.Fatalf("alone it goes on: %v", err)
 	}
 	crew.Release(t.Context(), news.Seats)
