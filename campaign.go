@@ -93,8 +93,9 @@ type CampaignAttempt struct {
 	At         string  `json:"at"` // UTC
 	Campaign   string  `json:"campaign"`
 	Target     string  `json:"target"`
-	TargetID   string  `json:"target_id"` // of its text with its helpers
-	Inputs     string  `json:"inputs"`    // hash of the file of calls; empty: the package's tests
+	TargetID   string  `json:"target_id"`        // of its text with its helpers
+	Around     string  `json:"around,omitempty"` // digest of the code that it is built with
+	Inputs     string  `json:"inputs"`           // hash of the file of calls; empty: the package's tests
 	Candidates int     `json:"candidates"`
 	By         string  `json:"by,omitempty"` // digest of the rewrites, the models, the score and the version of Beagle
 	Go         string  `json:"go,omitempty"` // the toolchain

@@ -343,7 +343,12 @@ func (j *hotspotJob) rank(all []*hotspots.Profile) (*hotspots.Table, error) {
 
 // compare ranks the old profiles in the same way, and lists the moves.
 func (j *hotspotJob) compare(ctx context.Context, t *hotspots.Table) error {
-	all, err := profiles.Read(ctx, []string{j.diff}, j.read)
+	// A live profile to compare with takes no longer than the first did, unless flags say so.
+	read := j.read
+	if long := spanOf(j.all); read.Seconds == 0 && read.Over == 0 && long < profiles.DefaultOver {
+		read.Seconds = max(1, int(long.Seconds()))
+	}
+	all, err := profiles.Read(ctx, []string{j.diff}, read)
 	if err != nil {
 		return err
 	}
@@ -354,6 +359,25 @@ func (j *hotspotJob) compare(ctx context.Context, t *hotspots.Table) error {
 	}
 	t.Diff = t.Compare(old)
 	return nil
+}
+
+// spanOf returns the time from the beginning of the first profile to the end of the last. Profiles
+// that hold no beginning count by their length.
+func spanOf(all []*hotspots.Profile) time.Duration {
+	var longest, span time.Duration
+	var first time.Time
+	for _, p := range all {
+		longest = max(longest, time.Duration(p.Seconds*float64(time.Second)))
+		if !p.Start.IsZero() && (first.IsZero() || p.Start.Before(first)) {
+			first = p.Start
+		}
+	}
+	for _, p := range all {
+		if !p.Start.IsZero() {
+			span = max(span, p.Start.Sub(first)+time.Duration(p.Seconds*float64(time.Second)))
+		}
+	}
+	return max(longest, span)
 }
 
 // writeFlame writes the flame graph of the ranking.

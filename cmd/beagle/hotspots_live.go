@@ -12,7 +12,7 @@ import (
 // says first for how long, and what else he can do.
 func showProfiling(watch *progress, remedy string) func(profiles.Progress) {
 	var mu sync.Mutex
-	hosts := map[string]profiles.Progress{}
+	sources := map[string]profiles.Progress{}
 	chosen := false
 	return func(now profiles.Progress) {
 		if now.Plan.Slices < 2 {
@@ -20,7 +20,7 @@ func showProfiling(watch *progress, remedy string) func(profiles.Progress) {
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		if len(hosts) == 0 {
+		if len(sources) == 0 {
 			watch.note(fmt.Sprintf("Profiling for %v, in %d short slices at random moments: the load of a service "+
 				"drifts.\n%s", now.Plan.Over, now.Plan.Slices, remedy))
 		}
@@ -30,10 +30,10 @@ func showProfiling(watch *progress, remedy string) func(profiles.Progress) {
 				now.Plan.Seconds*now.Plan.Slices))
 		}
 		// Sum up the services, and wait for the last.
-		hosts[now.Host] = now
+		sources[now.Source] = now
 		var taken, all int
 		var until time.Time
-		for _, p := range hosts {
+		for _, p := range sources {
 			taken, all = taken+p.Taken, all+p.Plan.Slices
 			if p.Until.After(until) {
 				until = p.Until

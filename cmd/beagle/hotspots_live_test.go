@@ -8,10 +8,13 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/beagle-go/beagle/internal/hotspots/sketch"
+	"github.com/beagle-go/beagle/internal/profiles"
 )
 
 // TestHotspotsLive: a live profile is spread over minutes unless flags say otherwise. The command
@@ -79,6 +82,51 @@ func TestHotspotsLive(t *testing.T) {
 				t.Errorf("standard error: %s", said.String())
 			}
 		})
+	}
+}
+
+// TestShowProfilingSources checks that two services of one host count as two.
+func TestShowProfilingSources(t *testing.T) {
+	out := &lockedBuilder{}
+	watch := newProgress(out, false)
+	watch.live = true // prints what passes
+	show := showProfiling(watch, "")
+	plan := profiles.Plan{Slices: 10, Seconds: 1, Over: time.Minute}
+	for _, source := range []string{"h:80/a/debug/pprof/profile", "h:80/b/debug/pprof/profile"} {
+		show(profiles.Progress{Source: source, Taken: 3, Plan: plan})
+	}
+	if !strings.Contains(out.String(), "6 of 20 slices") {
+		t.Error(out.String())
+	}
+}
+
+// TestHotspotsDiffLength checks that a live profile to compare with is as long as the first one,
+// and not spread over minutes.
+func TestHotspotsDiffLength(t *testing.T) {
+	dir := t.TempDir()
+	data, err := sketch.Sketch{Kind: "cpu", Seconds: 7, Stacks: []string{"50 ex.com/s/a.F@a/f.go:4"}}.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"go.mod": "module ex.com/s\n", "cpu.pprof": string(data)} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var asked []string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.URL.Query().Get("seconds"))
+		w.Write(data)
+	}))
+	defer s.Close()
+	args := []string{"-C", dir, "--quiet", "--diff", s.URL + "/debug/pprof/profile", filepath.Join(dir, "cpu.pprof")}
+	var out, said bytes.Buffer
+	status, err := runHotspots(t.Context(), hotspotsCommand, args, stdio{&out, &said})
+	if err != nil || status != exitOK {
+		t.Fatalf("status %d, %v: %s", status, err, said.String())
+	}
+	if want := []string{"7"}; !slices.Equal(asked, want) {
+		t.Errorf("asked for %q seconds, want %q", asked, want)
 	}
 }
 

@@ -228,23 +228,25 @@ func TestFirst(t *testing.T) {
 	}
 }
 
-// TestMemoryOfOthers checks that what other rewrites, models or toolchains tried is tried again,
-// with the reason.
+// TestMemoryOfOthers checks that what other rewrites, models or toolchains tried, or what was tried
+// with other code around the target, is tried again, with the reason.
 func TestMemoryOfOthers(t *testing.T) {
 	s := table()
 	s.Memory = map[string][]beagle.CampaignAttempt{"m.c": {{Target: "m.c", TargetID: "1", Candidates: 60,
-		Campaign: "first", By: "old", Go: "go1.25", State: beagle.CampaignNothing}}}
+		Campaign: "first", By: "old", Go: "go1.25", Around: "1", State: beagle.CampaignNothing}}}
 	for _, row := range []struct {
-		by, goVersion, why string
-		known              bool
+		by, goVersion, around, why string
+		known                      bool
 	}{
-		{"old", "go1.25", "", true},
-		{"new", "go1.25", "campaign first tried it with other rewrites or models, or another version of Beagle", false},
-		{"old", "go1.26", "campaign first tried it with go1.25, and this is go1.26", false},
+		{"old", "go1.25", "1", "", true},
+		{"new", "go1.25", "1", "campaign first tried it with other rewrites or models, or another version of Beagle", false},
+		{"old", "go1.26", "1", "campaign first tried it with go1.25, and this is go1.26", false},
+		{"old", "go1.25", "2", "campaign first tried it before the code that it is built with changed", false},
 	} {
-		now := beagle.CampaignAttempt{Target: "m.c", TargetID: "1", Candidates: 60, By: row.by, Go: row.goVersion}
+		now := beagle.CampaignAttempt{Target: "m.c", TargetID: "1", Candidates: 60, By: row.by, Go: row.goVersion,
+			Around: row.around}
 		if known, why := s.FindRepeated(now) != nil, s.Outdated(now); known != row.known || why != row.why {
-			t.Errorf("%s, %s: known %v, %q", row.by, row.goVersion, known, why)
+			t.Errorf("%s, %s, %s: known %v, %q", row.by, row.goVersion, row.around, known, why)
 		}
 		now.TargetID = "2"
 		if s.FindRepeated(now) != nil || s.Outdated(now) != "" {

@@ -313,10 +313,12 @@ func (s *State) Retry() {
 }
 
 // FindRepeated returns the earlier attempt that makes another one needless: of the same text and
-// inputs, with as many candidates, by the same rewrites and models and with the same toolchain,
-// without an improvement.
+// inputs, with as many candidates, by the same rewrites and models, with the same toolchain and the
+// same code around the target, without an improvement.
 func (s *State) FindRepeated(now beagle.CampaignAttempt) *beagle.CampaignAttempt {
-	return s.findFailed(now, func(a *beagle.CampaignAttempt) bool { return a.By == now.By && a.Go == now.Go })
+	return s.findFailed(now, func(a *beagle.CampaignAttempt) bool {
+		return a.By == now.By && a.Go == now.Go && a.Around == now.Around
+	})
 }
 
 // Outdated returns why an attempt that failed is made again although its target and inputs are the
@@ -324,13 +326,18 @@ func (s *State) FindRepeated(now beagle.CampaignAttempt) *beagle.CampaignAttempt
 func (s *State) Outdated(now beagle.CampaignAttempt) string {
 	a := s.findFailed(now, func(*beagle.CampaignAttempt) bool { return true })
 	switch {
-	case a == nil || a.By == now.By && a.Go == now.Go:
+	case a == nil:
 		return ""
-	case a.By == now.By:
+	case a.By != now.By:
+		return fmt.Sprintf("campaign %s tried it with other rewrites or models, or another version of Beagle",
+			a.Campaign)
+	case a.Go != now.Go:
 		return fmt.Sprintf("campaign %s tried it with %s, and this is %s", a.Campaign, cmp.Or(a.Go, "another Go"),
 			now.Go)
+	case a.Around != now.Around:
+		return fmt.Sprintf("campaign %s tried it before the code that it is built with changed", a.Campaign)
 	}
-	return fmt.Sprintf("campaign %s tried it with other rewrites or models, or another version of Beagle", a.Campaign)
+	return ""
 }
 
 // findFailed returns the last attempt of the same text and inputs, with as many candidates, that

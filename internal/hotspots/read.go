@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -137,8 +138,8 @@ func unreadable(name string, data []byte, err error) error {
 	return bad
 }
 
-// findKind tells the kind by the profile's sample types. Block and mutex
-// profiles have the same types: a mutex profile's stacks begin in an Unlock.
+// findKind tells the kind by the profile's sample types. Block and mutex profiles have the same
+// types: a mutex profile's stacks begin in an Unlock, and one without samples has its name alone.
 func (p *Profile) findKind() error {
 	p.count, p.scale = -1, 1
 	index := map[string]int{}
@@ -164,7 +165,7 @@ func (p *Profile) findKind() error {
 	case pick(Alloc, "alloc_space", ""):
 		return nil // one sample a period of allocated bytes
 	case pick(Block, "delay", "contentions"):
-		if p.unlocks() {
+		if p.unlocks() || len(p.Pprof.Sample) == 0 && strings.Contains(path.Base(p.Source), Mutex) {
 			p.Kind = Mutex
 		}
 		return p.timeUnit()

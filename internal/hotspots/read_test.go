@@ -62,6 +62,23 @@ func TestBadProfiles(t *testing.T) {
 	}
 }
 
+// TestEmptyMutex checks that a mutex profile without samples, given alone, is called one: its
+// stacks cannot tell.
+func TestEmptyMutex(t *testing.T) {
+	for name, kind := range map[string]string{
+		"http://h/debug/pprof/mutex": Mutex, "host/0-mutex.pprof": Mutex, "http://mutex/debug/pprof/block": Block,
+	} {
+		p, err := From(name, planned{Kind: "block"}.profile(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = Rank([]*Profile{p}, Options{Checkout: checkout()})
+		if err == nil || !strings.Contains(err.Error(), "the "+kind+" profiles hold no samples") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("not a profile"))
 	f.Add([]byte{0x1f, 0x8b, 8, 0})

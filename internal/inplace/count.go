@@ -26,30 +26,42 @@ type tally struct {
 	bad    []string // those and all others that failed: see failing
 }
 
-// countCalls counts the calls of the only suite that there is, behind walls as high as its tests
-// and benchmarks bear.
-func (p *Place) countCalls(ctx context.Context, g *Program, s *suite) error {
-	tests := job{plan: live.Plan{Mode: live.Count}, all: true, wall: surveyTime}
-	benchmarks := job{plan: live.Plan{Mode: live.Count}, bench: ".", time: "1x", wall: surveyTime, threads: 1}
-	for _, j := range []job{tests, benchmarks} {
-		t, err := p.bearable(ctx, g, j)
-		if err != nil {
-			return err
-		}
-		s.took = max(s.took, t.took)
-		if !t.OK() && len(t.seen.Tests) == 0 {
-			p.trouble = append(p.trouble, fmt.Sprintf("the tests of %s: %s", s.pkg.ImportPath, outputOf(t.Result)))
-		}
-		p.evidence.Calls += t.seen.Calls
-		p.evidence.Concurrent = p.evidence.Concurrent || t.seen.Concurrent && j.all
-		s.race = s.race || t.seen.Concurrent
-		if j.all {
-			s.keepTests(t)
-		} else {
-			s.keepBenchmarks(t)
-		}
+// countTests counts the calls of the tests of the only suite that there is.
+func (p *Place) countTests(ctx context.Context, g *Program, s *suite) error {
+	t, err := p.countCalls(ctx, g, s, job{plan: live.Plan{Mode: live.Count}, all: true, wall: surveyTime})
+	if err != nil {
+		return err
 	}
+	p.evidence.Concurrent = p.evidence.Concurrent || t.seen.Concurrent
+	s.keepTests(t)
 	return nil
+}
+
+// countBenchmarks counts the calls of its benchmarks.
+func (p *Place) countBenchmarks(ctx context.Context, g *Program, s *suite) error {
+	t, err := p.countCalls(ctx, g, s,
+		job{plan: live.Plan{Mode: live.Count}, bench: ".", time: "1x", wall: surveyTime, threads: 1})
+	if err != nil {
+		return err
+	}
+	s.keepBenchmarks(t)
+	return nil
+}
+
+// countCalls runs a job of the only suite that there is, behind walls as high as its tests and
+// benchmarks bear, and counts the calls of the target.
+func (p *Place) countCalls(ctx context.Context, g *Program, s *suite, j job) (*tally, error) {
+	t, err := p.bearable(ctx, g, j)
+	if err != nil {
+		return nil, err
+	}
+	s.took = max(s.took, t.took)
+	if !t.OK() && len(t.seen.Tests) == 0 {
+		p.trouble = append(p.trouble, fmt.Sprintf("the tests of %s: %s", s.pkg.ImportPath, outputOf(t.Result)))
+	}
+	p.evidence.Calls += t.seen.Calls
+	s.race = s.race || t.seen.Concurrent
+	return t, nil
 }
 
 // bearable runs a job of all tests or all benchmarks. Under the walls of a harness one may fail

@@ -32,9 +32,6 @@ func (p *Place) Survey(ctx context.Context, original string) (*beagle.InPlace, e
 	if err := p.findSuites(ctx, original); err != nil {
 		return nil, err
 	}
-	if p.Timing && !slices.ContainsFunc(p.suites, func(s *suite) bool { return len(s.bench) > 0 }) {
-		return nil, p.Untimed(p.noBenchmark())
-	}
 	for i := range p.suites {
 		if err := p.steady(ctx, p.survey, i); err != nil {
 			return nil, err
@@ -137,8 +134,16 @@ func (p *Place) uncalled(why string) error {
 	}
 }
 
+// A surveyed is a suite, with the program in which the calls of its benchmarks and tests are
+// counted.
+type surveyed struct {
+	*suite
+	program *Program
+}
+
 // findSuites looks for tests that call the target: in its own package, and if no benchmark there
-// does, in those that import it.
+// does, in those that import it. Benchmarks run first, since a target that must be timed, and that
+// none of them calls, needs no tests, which may take minutes.
 func (p *Place) findSuites(ctx context.Context, original string) error {
 	own, deps, err := p.tools.TargetPackage(ctx, &p.u.Target)
 	if err != nil {
@@ -146,13 +151,14 @@ func (p *Place) findSuites(ctx context.Context, original string) error {
 	}
 	p.read = p.tools.Readable(&p.u.Target, deps)
 	// The own package first.
+	var found []surveyed
 	if own.Tests() > 0 {
-		if err := p.try(ctx, own, original); err != nil {
+		if found, err = p.tryBenchmarks(ctx, []*gotool.Listed{own}, original); err != nil {
 			return err
 		}
 	}
 	// Then packages that import it, if a benchmark is still missing.
-	if len(p.suites) == 0 || len(p.suites[0].bench) == 0 {
+	if !benchmarked(found) {
 		others, err := p.tools.Importers(ctx, &p.u.Target)
 		if err != nil {
 			return err
@@ -166,10 +172,19 @@ func (p *Place) findSuites(ctx context.Context, original string) error {
 			inorder.Sort(p.read)
 			p.read = slices.Compact(p.read)
 		}
-		for _, o := range others {
-			if err := p.try(ctx, o, original); err != nil {
-				return err
-			}
+		more, err := p.tryBenchmarks(ctx, others, original)
+		if err != nil {
+			return err
+		}
+		found = append(found, more...)
+	}
+	if p.Timing && !benchmarked(found) {
+		return p.Untimed(p.noBenchmark())
+	}
+	// Count the calls of the tests, and keep the suites that call the target.
+	for _, s := range found {
+		if err := p.tryTests(ctx, s); err != nil {
+			return err
 		}
 	}
 	if len(p.suites) == 0 {
@@ -177,6 +192,11 @@ func (p *Place) findSuites(ctx context.Context, original string) error {
 		return p.uncalled(why + p.untried())
 	}
 	return nil
+}
+
+// benchmarked reports whether a benchmark of a suite calls the target.
+func benchmarked(found []surveyed) bool {
+	return slices.ContainsFunc(found, func(s surveyed) bool { return len(s.bench) > 0 })
 }
 
 // untried says in brackets which tests could not run, and why; "" if all could.
@@ -187,36 +207,61 @@ func (p *Place) untried() string {
 	return " (" + strings.Join(p.trouble, "; ") + ")"
 }
 
-// try runs the tests of one package and keeps it if they call the target.
-func (p *Place) try(ctx context.Context, pkg *gotool.Listed, original string) error {
-	kept := p.suites
-	s := &suite{pkg: pkg}
-	// Look at this suite alone.
-	p.suites = []*suite{s}
-	defer func() { p.suites = kept }()
-	p.watch("the tests of " + pkg.ImportPath)
-	g, err := p.pair(ctx, original)
-	if err != nil {
-		if ctx.Err() != nil {
-			return err
+// tryBenchmarks builds the tests of packages and counts the calls of their benchmarks. Packages
+// whose tests do not build are left out.
+func (p *Place) tryBenchmarks(
+	ctx context.Context, packages []*gotool.Listed, original string,
+) (found []surveyed, err error) {
+	for _, pkg := range packages {
+		s := surveyed{suite: &suite{pkg: pkg}}
+		err := p.alone(s.suite, func() error {
+			p.watch("the benchmarks of " + pkg.ImportPath)
+			g, err := p.pair(ctx, original)
+			switch {
+			case err == nil:
+				s.program = g
+				return p.countBenchmarks(ctx, g, s.suite)
+			case ctx.Err() != nil:
+				return err
+			}
+			p.trouble = append(p.trouble, fmt.Sprintf("the tests of %s do not build: %v", pkg.ImportPath, err))
+			return nil
+		})
+		if err != nil {
+			return nil, err
 		}
-		p.trouble = append(p.trouble, fmt.Sprintf("the tests of %s do not build: %v", pkg.ImportPath, err))
-		return nil
+		if s.program != nil {
+			found = append(found, s)
+		}
 	}
-	// Count its calls, and keep it if there are any.
-	if err := p.countCalls(ctx, g, s); err != nil {
+	return found, nil
+}
+
+// tryTests counts the calls of the tests of a suite, and keeps it if they or its benchmarks call
+// the target.
+func (p *Place) tryTests(ctx context.Context, s surveyed) error {
+	p.watch("the tests of " + s.pkg.ImportPath)
+	if err := p.alone(s.suite, func() error { return p.countTests(ctx, s.program, s.suite) }); err != nil {
 		return err
 	}
 	if len(s.tests)+len(s.bench) == 0 {
-		g.Remove()
+		s.program.Remove()
 		return nil
 	}
-	kept = append(kept, s)
-	p.survey.paths = append(p.survey.paths, g.paths[0])
-	if g.versions != nil {
-		p.survey.versions = append(p.survey.versions, g.versions[0])
+	p.suites = append(p.suites, s.suite)
+	p.survey.paths = append(p.survey.paths, s.program.paths[0])
+	if s.program.versions != nil {
+		p.survey.versions = append(p.survey.versions, s.program.versions[0])
 	}
 	return nil
+}
+
+// alone calls f while s is the only suite.
+func (p *Place) alone(s *suite, f func() error) error {
+	kept := p.suites
+	p.suites = []*suite{s}
+	defer func() { p.suites = kept }()
+	return f()
 }
 
 // steady leaves out the tests that differ from run to run of the original.

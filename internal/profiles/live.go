@@ -184,7 +184,8 @@ func slicesOf(ctx context.Context, u url.URL, page string, plan Plan, o Options)
 	idle := 0.0 // seconds
 	began, slice := time.Now(), o
 	tell := func(taken int) {
-		o.Progress(Progress{Host: u.Host, Taken: taken, Plan: plan, Until: began.Add(plan.length())})
+		source := u.Host + path.Join(u.Path, page)
+		o.Progress(Progress{Source: source, Taken: taken, Plan: plan, Until: began.Add(plan.length())})
 	}
 	// Take the slices.
 	tell(0)

@@ -40,10 +40,10 @@ type Options struct {
 
 // Progress says how far the profile of a running service is.
 type Progress struct {
-	Host  string
-	Taken int // slices
-	Plan  Plan
-	Until time.Time // when it ends
+	Source string // its address; a host may serve several
+	Taken  int    // slices
+	Plan   Plan
+	Until  time.Time // when it ends
 }
 
 // Read reads all sources: a file, a directory, the address of a service with

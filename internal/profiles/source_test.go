@@ -228,7 +228,8 @@ func TestLiveSlices(t *testing.T) {
 		}
 	}
 	for i, p := range told {
-		if p.Taken != i || p.Plan.Slices != 3 || p.Until.Sub(began) < over || "http://"+p.Host != s.URL {
+		if p.Taken != i || p.Plan.Slices != 3 || p.Until.Sub(began) < over ||
+			"http://"+p.Source != s.URL+"/debug/pprof/profile" {
 			t.Errorf("progress %d is %+v", i, p)
 		}
 	}

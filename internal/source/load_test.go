@@ -86,6 +86,19 @@ func TestLoadNames(t *testing.T) {
 	}
 }
 
+// TestNearNames checks that names are suggested for what a user may have meant, and not only
+// because they are short.
+func TestNearNames(t *testing.T) {
+	names := []string{"all", "over", "bench", "price", "service"}
+	for typed, want := range map[string]string{
+		"slo": "", "al": "all", "bnech": "bench", "prcie": "price", "servcies": "service", "xy": "",
+	} {
+		if got := NearNames(typed, names); got != want {
+			t.Errorf("%s: %q, want %q", typed, got, want)
+		}
+	}
+}
+
 func TestLoadRefusesModules(t *testing.T) {
 	t.Parallel()
 	for mod, want := range map[string]string{

@@ -172,8 +172,9 @@ func nearestNames(name string, names []string, key func(string) string) []string
 		if part := len(name) > 3 && strings.Contains(strings.ToLower(k), strings.ToLower(name)); part {
 			d = min(d, 2)
 		}
-		// A short name may be wrong in one letter, a long one in a third of them.
-		if d <= 1+len(name)/3 {
+		// A long name may be wrong in a third of its letters, a short one in one or two of them.
+		// No more than half are wrong: --slo does not mean --all.
+		if d <= 1+len(name)/3 && 2*d <= max(len(name), len(k)) {
 			found = append(found, scored{n, d})
 		}
 	}

@@ -187,6 +187,11 @@ func TestTime(t *testing.T) {
 	if time.Until(d.turnOf(2)) > 0 {
 		t.Error("a rollout begins after its time")
 	}
+	for most, want := range map[string]string{"18m": "11m3s", "60s": "60s", "18 minutes": "11m3s"} {
+		if got := processorUntil(11*time.Minute+3*time.Second, most); got != want {
+			t.Errorf("a campaign of 11 minutes shares out %s of processor time, want %s of %s", got, want, most)
+		}
+	}
 }
 
 // TestLate ends a program when its time is over, and uses its output.

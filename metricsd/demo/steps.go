@@ -287,21 +287,20 @@ const leastCampaign = 2 * time.Minute
 // campaignStep searches for faster versions until its share of the time ends. It resumes an
 // interrupted attempt.
 func campaignStep(ctx context.Context, d *demo, w *work) (any, error) {
-	args := []string{"campaign", "--json", "--heads", "--across", "--processor", d.set.Processor,
-		"--targets", fmt.Sprint(d.set.Targets),
+	last := d.deadline(campaignShare)
+	if soon := time.Now().Add(leastCampaign); last.Before(soon) {
+		last = soon // the machine is slow, or the demo was stopped and goes on
+	}
+	args := []string{"campaign", "--json", "--heads", "--across", "--targets", fmt.Sprint(d.set.Targets),
 		"--candidates", fmt.Sprint(d.set.Each), "--measure", d.set.Measure, "--fuzz", d.set.Fuzz}
 	if d.set.Rules != "" {
 		args = append(args, "--rules", d.set.Rules)
 	}
 	if id := d.begunCampaign(w); id != "" {
-		args = append(args, "--resume", id)
+		args = append(args, "--processor", d.set.Processor, "--resume", id)
 	} else {
-		args = append(args, "--price", "aws/c7g", "--inputs", filepath.Join(d.out, "3-capture", "calls"),
-			filepath.Join(d.out, "2-hotspots", "profiles"))
-	}
-	last := d.deadline(campaignShare)
-	if soon := time.Now().Add(leastCampaign); last.Before(soon) {
-		last = soon // the machine is slow, or the demo was stopped and goes on
+		args = append(args, "--processor", processorUntil(time.Until(last), d.set.Processor), "--price", "aws/c7g",
+			"--inputs", filepath.Join(d.out, "3-capture", "calls"), filepath.Join(d.out, "2-hotspots", "profiles"))
 	}
 	bounded, end := context.WithDeadline(ctx, last)
 	defer end()
@@ -323,6 +322,16 @@ func campaignStep(ctx context.Context, d *demo, w *work) (any, error) {
 		}
 	}
 	return &r, nil
+}
+
+// processorUntil returns the processor time of a campaign that has this time left, and at most the
+// given one. A campaign shares its processor time out among its targets. If it had more than it can
+// use, the first slow search would take the time of the others.
+func processorUntil(left time.Duration, most string) string {
+	if d, err := time.ParseDuration(most); err == nil && d <= left {
+		return most
+	}
+	return left.Round(time.Second).String()
 }
 
 // keepReport copies a search's report, so that the page can link it.

@@ -173,7 +173,8 @@ func (w *Work) attempt(
 	by, err := flow.AuthorsIdentity(&w.Order.Spec)
 	a := beagle.CampaignAttempt{
 		At: time.Now().UTC().Format(time.DateTime), Campaign: w.ID, Target: t.Target, TargetID: u.Target.ID(),
-		Candidates: w.Order.Spec.Candidates, Net: t.Net, By: by, Go: flow.ThisMachine(s.Dir).Go,
+		Around: u.Package.Around, Candidates: w.Order.Spec.Candidates, Net: t.Net, By: by,
+		Go: flow.ThisMachine(s.Dir).Go,
 	}
 	if err != nil {
 		return a, err
