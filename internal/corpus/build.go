@@ -71,17 +71,33 @@ func Build(ctx context.Context, u *source.Unit, b *harness.Builder, box *sandbox
 		return nil, err
 	}
 	defer bin.Remove()
-	return BuildWith(ctx, u, bin, box, in)
+	return Gather(u, in).Build(ctx, bin, box)
 }
 
-// BuildWith is Build for a caller that has a program with the original already.
-func BuildWith(
-	ctx context.Context, u *source.Unit, bin *harness.Binary, box *sandbox.Sandbox, in Input,
-) (*Built, error) {
-	m := &maker{u: u, bin: bin, box: box, in: in}
+// A Gathered holds the records of a corpus before the original has run on them.
+type Gathered struct {
+	// receives the training records once they are settled, while Build works on; nil if nobody
+	// wants them early. Of the facets it has only what the original did on all recorded calls.
+	Settled func(c *beagle.Corpus)
+
+	maker maker
+}
+
+// Gather merges the parts of a corpus, and keeps a bounded, fair sample. It needs no program, so a
+// caller may build the original meanwhile.
+func Gather(u *source.Unit, in Input) *Gathered {
+	m := maker{u: u, in: in}
 	m.args, m.types = ArgsShape(u)
 	m.c.Target = u.Target.ID()
 	m.gather()
+	return &Gathered{maker: m}
+}
+
+// Build is the second part of the package's Build, with a program that has the original. It is
+// called once.
+func (g *Gathered) Build(ctx context.Context, bin *harness.Binary, box *sandbox.Sandbox) (*Built, error) {
+	m := &g.maker
+	m.bin, m.box, m.settled = bin, box, g.Settled
 	if err := m.recordedKeep(ctx); err != nil {
 		return nil, err
 	}
@@ -111,6 +127,8 @@ type maker struct {
 	c     beagle.Corpus
 	all   []beagle.Record
 	built Built
+
+	settled func(*beagle.Corpus) // see Gathered
 }
 
 // gather merges the sources and keeps a bounded, fair sample.
@@ -135,14 +153,24 @@ func (m *maker) gather() {
 
 // divide puts about a fifth of the records aside.
 func (m *maker) divide(ctx context.Context) error {
-	kept, _, err := m.survivors(ctx, m.all, oneInput)
-	if err == nil && len(kept) < leastRecorded && len(m.u.Target.Params) > 0 {
-		kept, err = m.fromNothing(ctx, kept)
-	}
+	s, err := m.survivors(ctx, m.all, oneInput)
 	if err != nil {
 		return err
 	}
+	kept := s.kept
+	made := len(kept) < leastRecorded && len(m.u.Target.Params) > 0
+	if made {
+		if kept, err = m.fromNothing(ctx, kept); err != nil {
+			return err
+		}
+	}
 	m.c.Train, m.c.Holdout = Split(kept)
+	// No record is left out any more, unless the order of a map decides some results.
+	if m.settled != nil && !made && len(m.c.Train) > 0 && !m.u.Scope.DrawsByMap() {
+		m.settled(&beagle.Corpus{
+			Target: m.c.Target, Train: m.c.Train, Facets: beagle.Facets{Mutates: s.mutates, Panics: s.panics},
+		})
+	}
 	return nil
 }
 
@@ -381,17 +409,22 @@ func unstable(a, b *rt.Observation) map[int]bool {
 	return bad
 }
 
+// A survived holds the records that the original survives, and what it did on them.
+type survived struct {
+	kept     []beagle.Record
+	panicked []beagle.Record // of these, on which it panics
+	panics   float64         // their share
+	mutates  []string        // parameters that it changed
+}
+
 // survivors observes records and leaves out those that cannot be read, and those that end the
-// process or take too long. When too many do, the rest is left out from there. panicked lists the
-// kept ones on which the original panics.
-func (m *maker) survivors(
-	ctx context.Context, records []beagle.Record, each limits,
-) (kept, panicked []beagle.Record, err error) {
+// process or take too long. When too many do, the rest is left out from there.
+func (m *maker) survivors(ctx context.Context, records []beagle.Record, each limits) (s survived, err error) {
 	for try := 0; len(records) > 0; try++ {
 		var o rt.Observation
 		exit, err := m.observe(ctx, records, &rt.Observe{}, each, &o)
 		if err != nil {
-			return nil, nil, err
+			return s, err
 		}
 		if exit == nil {
 			if o.Left > 0 {
@@ -399,8 +432,9 @@ func (m *maker) survivors(
 				m.c.Dropped += o.Left - 1
 				records = records[:len(records)-o.Left]
 			}
-			kept, panicked = m.sift(records, &o)
-			return kept, panicked, nil
+			s.kept, s.panicked = m.sift(records, &o)
+			s.panics, s.mutates = o.Panics, o.Mutates
+			return s, nil
 		}
 		heavy := exit.Kind == harness.Memory || exit.Kind == harness.Hang
 		if heavy && exit.Record < 0 && len(records) > 1 && try < maxRetries { // it ended while it read them
@@ -412,7 +446,7 @@ func (m *maker) survivors(
 			continue
 		}
 		if exit.Record < 0 || exit.Record >= len(records) {
-			return nil, nil, m.unfit("the original ends the harness", exit)
+			return s, m.unfit("the original ends the harness", exit)
 		}
 		m.drop(exit.Kind, tail.First(exit.Detail))
 		if try >= maxRetries {
@@ -422,7 +456,7 @@ func (m *maker) survivors(
 		}
 		records = slices.Delete(slices.Clone(records), exit.Record, exit.Record+1)
 	}
-	return nil, nil, nil
+	return s, nil
 }
 
 // generatedSurvivors is survivors for generated inputs. They do not count as dropped: nobody
@@ -431,9 +465,9 @@ func (m *maker) generatedSurvivors(
 	ctx context.Context, records []beagle.Record,
 ) (kept, panicked []beagle.Record, err error) {
 	dropped, why := m.c.Dropped, m.built.DroppedFor
-	kept, panicked, err = m.survivors(ctx, records, oneGenerated)
+	s, err := m.survivors(ctx, records, oneGenerated)
 	m.c.Dropped, m.built.DroppedFor = dropped, why
-	return kept, panicked, err
+	return s.kept, s.panicked, err
 }
 
 // unfit says that the calls of the target cannot be replayed outside of its tests.

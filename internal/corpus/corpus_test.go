@@ -1,6 +1,7 @@
 package corpus
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -197,6 +198,9 @@ func First(m map[string]int) string {
 }
 
 func Place(places *[1 << 13]string, i uint16) string { return places[i] }
+
+// Drain counts the elements of a list, and sets them to zero.
+func Drain(list []int) int { n := len(list); for i := range list { list[i] = 0 }; return n }
 
 func Wait(n uint8) int { for n == 7 { }; if n == 9 { panic("nine") }; return int(n) }
 -- text/text_test.go --
@@ -589,6 +593,57 @@ func TestBuildLeavesTiesOut(t *testing.T) {
 	b = built(t, u, Input{Records: fromJSON(t, u, strings.Join(append(tied[:2], clear[0]), "\n"))})
 	if b.Unstable == 0 {
 		t.Errorf("most are tied, and %d of 3 records are kept", len(b.Corpus.Train))
+	}
+}
+
+// TestSettled: the training records are handed out before the corpus is made, with what the
+// original does on them, unless some of them may still be left out or none was recorded.
+func TestSettled(t *testing.T) {
+	for _, c := range []struct {
+		spec, records string
+		panics        bool
+		mutates       []string
+	}{
+		{"./text.Wait", `{"args":[1]} {"args":[2]} {"args":[9]}`, true, nil},
+		{"./text.Drain", `{"args":[[1,2]]} {"args":[[3]]}`, false, []string{"list"}},
+		{"./text.ByCount", `{"args":[{"a":1}]} {"args":[{"a":1,"b":2}]}`, false, nil},
+		{"./text.Last", "", false, nil},
+	} {
+		u := load(t, wordsDir(), c.spec)
+		b, err := harness.NewBuilder(t.Context(), u, box(t), t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		bin, err := b.Build(t.Context(), harness.Versions(&u.Target), harness.Link{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var records []beagle.Record
+		if c.records != "" {
+			records = fromJSON(t, u, strings.ReplaceAll(c.records, " ", "\n"))
+		}
+		g := Gather(u, Input{Records: records, Seed: 1})
+		var early *beagle.Corpus
+		g.Settled = func(s *beagle.Corpus) { early = s }
+		made, err := g.Build(t.Context(), bin, box(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.spec == "./text.ByCount" || c.spec == "./text.Last" {
+			if early != nil {
+				t.Errorf("%s: %d records are settled early", c.spec, len(early.Train))
+			}
+			continue
+		}
+		if early == nil || !slices.EqualFunc(early.Train, made.Corpus.Train, func(a, b beagle.Record) bool {
+			return bytes.Equal(a.Args, b.Args) && a.Weight == b.Weight
+		}) {
+			t.Fatalf("%s: settled were %+v, the corpus has %+v", c.spec, early, made.Corpus.Train)
+		}
+		if f := early.Facets; f.Panics > 0 != c.panics || !slices.Equal(f.Mutates, c.mutates) ||
+			!slices.Equal(f.Mutates, made.Corpus.Facets.Mutates) {
+			t.Errorf("%s: facets %+v", c.spec, f)
+		}
 	}
 }
 

@@ -197,7 +197,7 @@ func (e *groupEntry) record(ctx context.Context) (blob string, err error) {
 	if err != nil {
 		return "", err
 	}
-	_, blob, err = e.inputs.compose(ctx, bin, in)
+	_, blob, err = e.inputs.compose(ctx, bin, e.inputs.gather(in))
 	return blob, err
 }
 

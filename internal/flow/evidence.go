@@ -82,6 +82,7 @@ func (e corpusEvidence) observe(ctx context.Context, pr *preparer) error {
 	if err != nil {
 		return err
 	}
+	gathered := e.inputs.gather(in)
 	if !built.Load() {
 		pr.watch.Stage("build", "the first harness: "+e.lab.compiles())
 	}
@@ -89,7 +90,12 @@ func (e corpusEvidence) observe(ctx context.Context, pr *preparer) error {
 	if err != nil {
 		return err
 	}
-	made, blob, err := e.inputs.compose(ctx, bin, in)
+	profile, wait := pr.profileAhead(ctx, bin, gathered)
+	defer func() {
+		stop()
+		wait()
+	}()
+	made, blob, err := e.inputs.compose(ctx, bin, gathered)
 	if err != nil {
 		return err
 	}
@@ -99,7 +105,7 @@ func (e corpusEvidence) observe(ctx context.Context, pr *preparer) error {
 	if err != nil {
 		return err
 	}
-	return pr.baseline(ctx, bin, regions)
+	return pr.baseline(ctx, bin, profile, regions)
 }
 
 func (e corpusEvidence) restore(_ context.Context, ready *Prepared) error {

@@ -44,7 +44,7 @@ func Gather(ctx context.Context, s *store.Store, spec Spec, watch Watcher) (*Tar
 		return nil, err
 	}
 	defer bin.Remove()
-	built, _, err := x.inputs.compose(ctx, bin, in)
+	built, _, err := x.inputs.compose(ctx, bin, x.inputs.gather(in))
 	if err != nil {
 		return nil, err
 	}

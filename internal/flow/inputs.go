@@ -27,9 +27,14 @@ type inputs struct {
 	file string // of recorded calls that the user gave; "" for those of the tests
 
 	mu      sync.Mutex
-	held    *beagle.Corpus // nil before gather or restore
+	held    *beagle.Corpus // nil before compose or restore
 	learned int            // inputs found by the run that are in the corpus
 
+	files struct { // of recordingKey
+		once  sync.Once
+		print string
+		known bool
+	}
 	common struct { // of commonClasses
 		once sync.Once
 		list []corpus.InputClass
@@ -72,15 +77,12 @@ const (
 	freshInputs = 4096        // drawn for the final measurement
 )
 
-// compose makes the corpus with a program that has the original, and puts it into the store, under
-// the name that it returns.
+// compose makes the corpus of gathered inputs with a program that has the original. It puts the
+// corpus into the store, under the name that it returns.
 func (n *inputs) compose(
-	ctx context.Context, bin *harness.Binary, in *corpus.Input,
+	ctx context.Context, bin *harness.Binary, g *gathered,
 ) (built *corpus.Built, blob string, err error) {
-	built, err = n.built(in, func() (*corpus.Built, error) {
-		return corpus.BuildWith(ctx, n.unit, bin, n.lab.box, *in)
-	})
-	if err != nil {
+	if built, err = n.built(ctx, bin, g); err != nil {
 		if errors.Is(err, corpus.ErrViolated) { // in place no call would be left out
 			return nil, "", err
 		}

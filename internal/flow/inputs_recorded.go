@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/corpus"
+	"github.com/beagle-go/beagle/internal/harness"
 	"github.com/beagle-go/beagle/internal/store"
 )
 
@@ -46,21 +48,31 @@ func (n *inputs) recording(record func() (*corpus.Captured, error)) (*corpus.Cap
 }
 
 // recordingKey identifies a recording by the files that the tests depend on; false if they are
-// too many to read.
+// too many to read. They are read once: a run begins with the files of its first look.
 func (n *inputs) recordingKey() (store.Key, bool) {
 	t := &n.unit.Target
-	f := fingerprint{hash: sha256.New(), judged: n.spec.Judged}
-	for _, dir := range localModules(t.Dir) {
-		if err := f.add(dir, false); err != nil {
-			return store.Key{}, false
-		}
+	n.files.once.Do(func() { n.files.print, n.files.known = modulesPrint(t.Dir, n.spec.Judged) })
+	if !n.files.known {
+		return store.Key{}, false
 	}
 	return store.Key{
 		Kind: "recorded", Toolchain: n.works.machine.Go, Machine: n.works.machine.OS + "/" + n.works.machine.Arch,
-		Corpus: hex.EncodeToString(f.hash.Sum(nil)),
+		Corpus: n.files.print,
 		Extra: beagle.HashOf("recorded", programVersion(), t.Dir, t.Spec(), t.TypeArgs, t.Tags, os.Getenv("GOFLAGS"),
 			os.Getenv("GOWORK")),
 	}, true
+}
+
+// modulesPrint identifies the files of a module and of those beside it on this disk, without the
+// judged ones; false if they are too many to read.
+func modulesPrint(dir string, judged []string) (string, bool) {
+	f := fingerprint{hash: sha256.New(), judged: judged}
+	for _, dir := range localModules(dir) {
+		if err := f.add(dir, false); err != nil {
+			return "", false
+		}
+	}
+	return hex.EncodeToString(f.hash.Sum(nil)), true
 }
 
 // localModules lists the directories of a module, of its workspace and of its replacements on
@@ -189,18 +201,47 @@ func (f *fingerprint) file(path string, e fs.DirEntry) error {
 	return err
 }
 
-// built takes the corpus that an earlier run made of the same records, or makes it.
-func (n *inputs) built(in *corpus.Input, build func() (*corpus.Built, error)) (*corpus.Built, error) {
-	key, ok := n.recordingKey() // also the packages that the original calls
-	key.Kind, key.Machine = "built", kind(n.works.machine)
-	key.Extra += beagle.HashOf("built", n.unit.Target.ID(), in)
+// A gathered holds the inputs of a corpus before the original has run on them, or the corpus that
+// an earlier run made of them.
+type gathered struct {
+	records *corpus.Gathered
+	known   *corpus.Built // nil if no earlier run made it
+	key     store.Key
+	keyed   bool // the corpus can be kept
+}
+
+// gather takes the corpus that an earlier run made of the same records, or gathers them. It needs
+// no program, so the original may be built meanwhile.
+func (n *inputs) gather(in *corpus.Input) *gathered {
+	g := new(gathered)
+	g.key, g.keyed = n.recordingKey() // also the packages that the original calls
+	g.key.Kind, g.key.Machine = "built", kind(n.works.machine)
+	g.key.Extra += beagle.HashOf("built", n.unit.Target.ID(), in)
 	known := new(corpus.Built)
-	if ok && !n.spec.Anew && n.works.store.Cached(key, known) {
-		return known, nil
+	if g.keyed && !n.spec.Anew && n.works.store.Cached(g.key, known) {
+		g.known = known
+		return g
 	}
-	out, err := build()
-	if err != nil || !ok {
+	g.records = corpus.Gather(n.unit, *in)
+	return g
+}
+
+// settled has do called with the training records as soon as no other follows, unless the corpus is
+// known.
+func (g *gathered) settled(do func(*beagle.Corpus)) {
+	if g.records != nil {
+		g.records.Settled = do
+	}
+}
+
+// built makes the corpus of gathered inputs, unless it is known.
+func (n *inputs) built(ctx context.Context, bin *harness.Binary, g *gathered) (*corpus.Built, error) {
+	if g.known != nil {
+		return g.known, nil
+	}
+	out, err := g.records.Build(ctx, bin, n.lab.box)
+	if err != nil || !g.keyed {
 		return out, err
 	}
-	return out, n.works.store.Cache(key, out)
+	return out, n.works.store.Cache(g.key, out)
 }

@@ -46,13 +46,18 @@ func newLab() (*lab, error) {
 	return &lab{scratch: dir, dir: dir.Path, ahead: func() {}}, nil
 }
 
-// enclose sets up the sandbox, which then begins to compile what harnesses of the target need.
-func (l *lab) enclose(ctx context.Context, spec *Spec) (err error) {
-	l.box, err = sandbox.New(sandbox.Options{Require: spec.Sandbox == "require"})
-	if err == nil {
-		l.ahead = harness.Ahead(ctx, l.box, spec.Dir, spec.Tags, filepath.Join(l.dir, "ahead"))
+// enclose begins to set up the sandbox, and to compile in it what harnesses of every target need.
+// The lab has the sandbox once the returned function was called.
+func (l *lab) enclose(ctx context.Context, spec *Spec) (enclosed func() error) {
+	box := sync.OnceValues(func() (*sandbox.Sandbox, error) {
+		return sandbox.New(sandbox.Options{Require: spec.Sandbox == "require"})
+	})
+	go box()
+	l.ahead = harness.Ahead(ctx, box, spec.Dir, spec.Tags, filepath.Join(l.dir, "ahead"))
+	return func() (err error) {
+		l.box, err = box()
+		return err
 	}
-	return err
 }
 
 // require prepares builds with the module simd where the spec allows it and go.mod lacks it; it

@@ -66,12 +66,44 @@ func (pr *preparer) regions(ctx context.Context, original func() (*harness.Binar
 	return l
 }
 
+// A takeProfile returns the profile of the original.
+type takeProfile func() (*bench.Profile, error)
+
+// profileAhead begins to profile the original as soon as the training records are settled, while
+// the rest of the corpus is made. A profile taken meanwhile says where the time goes, not how long
+// it takes. Where nothing is settled early, the profile is taken when it is asked for. wait returns
+// once nothing runs any more.
+func (pr *preparer) profileAhead(
+	ctx context.Context, bin *harness.Binary, g *gathered,
+) (profile takeProfile, wait func()) {
+	take := func(c *beagle.Corpus) (*bench.Profile, error) { return bench.TakeProfile(ctx, pr.lab.bench, bin, c) }
+	var begun takeProfile
+	g.settled(func(c *beagle.Corpus) {
+		begun = sync.OnceValues(func() (*bench.Profile, error) { return take(c) })
+		go begun()
+	})
+	profile = func() (*bench.Profile, error) {
+		if begun == nil {
+			return take(pr.inputs.corpus())
+		}
+		return begun()
+	}
+	wait = func() {
+		if begun != nil {
+			begun()
+		}
+	}
+	return profile, wait
+}
+
 // baseline notes the original's compiler facts, its profile, and its first moves.
-func (pr *preparer) baseline(ctx context.Context, bin *harness.Binary, regions *lifter) (err error) {
+func (pr *preparer) baseline(
+	ctx context.Context, bin *harness.Binary, takeProfile takeProfile, regions *lifter,
+) (err error) {
 	pr.ready.noteOriginal(pr.works.root.ID, bin.Static[0])
 	// The look-up runs while the original is profiled.
 	lifted := pr.study(ctx, regions)
-	profile, err := bench.TakeProfile(ctx, pr.lab.bench, bin, pr.inputs.corpus())
+	profile, err := takeProfile()
 	if err != nil {
 		return err
 	}

@@ -67,7 +67,7 @@ func open(ctx context.Context, run string, spec Spec, s *store.Store, watch Watc
 	l.brief = briefly
 	// Start the sandbox and load the target at the same time.
 	go programVersion() // reads a large file while the go command runs
-	unboxed := l.enclose(ctx, &spec)
+	enclosed := l.enclose(ctx, &spec)
 	var began Prepared
 	if _, err := s.Load(run, "prepared", &began); err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func open(ctx context.Context, run string, spec Spec, s *store.Store, watch Watc
 		}
 	}
 	mutators, err := chosenMutators(spec.Rules)
-	if err = cmp.Or(err, unboxed); err != nil {
+	if err = cmp.Or(err, enclosed()); err != nil {
 		return nil, err
 	}
 	// Join the parts. A run that began before keeps its kind of evidence.

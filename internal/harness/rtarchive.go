@@ -85,10 +85,12 @@ func oneAtATime(key string) func() {
 
 // Ahead begins to compile rt while nothing is known but the directory that the
 // go command runs in, if no archive of this Beagle's rt is kept: a user's first
-// run would wait for it otherwise. scratch is for its files. The caller calls
-// stop before it removes them. A failure is that of NewBuilder, which meets it
-// again.
-func Ahead(ctx context.Context, box *sandbox.Sandbox, dir string, tags []string, scratch string) (stop func()) {
+// run would wait for it otherwise. It asks for the sandbox when it knows what to compile. scratch
+// is for its files. The caller calls stop before it removes them. A failure is that of NewBuilder,
+// which meets it again.
+func Ahead(
+	ctx context.Context, box func() (*sandbox.Sandbox, error), dir string, tags []string, scratch string,
+) (stop func()) {
 	if known, err := filepath.Glob(filepath.Join(cacheDir(), rtPrefix()+"*.a")); err != nil || len(known) > 0 {
 		return func() {}
 	}
@@ -102,7 +104,9 @@ func Ahead(ctx context.Context, box *sandbox.Sandbox, dir string, tags []string,
 }
 
 // ahead compiles package rt before a builder asks for it.
-func ahead(ctx context.Context, box *sandbox.Sandbox, where *beagle.Target, scratch string) error {
+func ahead(
+	ctx context.Context, box func() (*sandbox.Sandbox, error), where *beagle.Target, scratch string,
+) error {
 	tools, err := findToolchain(ctx, where.PkgDir)
 	if err != nil {
 		return err
@@ -115,7 +119,10 @@ func ahead(ctx context.Context, box *sandbox.Sandbox, where *beagle.Target, scra
 	if err != nil {
 		return err
 	}
-	b := &Builder{target: where, box: box, dir: scratch, tools: tools, read: []string{tools.GOROOT, tools.GOCACHE}}
+	b := &Builder{target: where, dir: scratch, tools: tools, read: []string{tools.GOROOT, tools.GOCACHE}}
+	if b.box, err = box(); err != nil {
+		return err
+	}
 	_, _, err = b.archiveRT(ctx, scratch, pkgs)
 	return err
 }

@@ -2,7 +2,6 @@ package rt
 
 import (
 	"reflect"
-	"sync"
 	"unsafe"
 )
 
@@ -42,16 +41,16 @@ type sliceHeader struct {
 	len, cap int
 }
 
-var coders sync.Map // reflect.Type -> *coder
+var coders typeTable // of *coder
 
 func coderOf(t reflect.Type) *coder {
-	if c, ok := coders.Load(t); ok {
+	if c := coders.get(t); c != nil {
 		return c.(*coder)
 	}
 	b := builder{}
 	c := b.coder(t)
 	for t, c := range b { // published only when all of them are complete
-		coders.LoadOrStore(t, c)
+		coders.keep(t, c)
 	}
 	return c
 }
@@ -67,7 +66,7 @@ func (b builder) coder(t reflect.Type) *coder {
 	if c, ok := b[t]; ok {
 		return c
 	}
-	if c, ok := coders.Load(t); ok {
+	if c := coders.get(t); c != nil {
 		return c.(*coder)
 	}
 	c := &coder{typ: t, slice: reflect.SliceOf(t), size: t.Size(), flat: flat(t), raw: isOnlyBytes(t), sites: sites(t)}

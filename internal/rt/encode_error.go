@@ -3,7 +3,6 @@ package rt
 import (
 	"fmt"
 	"reflect"
-	"sync"
 )
 
 var errorType = reflect.TypeOf((*error)(nil)).Elem()
@@ -103,7 +102,7 @@ type shownFields struct {
 	index []int
 }
 
-var shownOf sync.Map // reflect.Type of a struct -> *shownFields
+var shownOf typeTable // of structs: *shownFields
 
 // ownPackage is the path of the target's package.
 var ownPackage string
@@ -121,9 +120,9 @@ func publicFields(v reflect.Value) (reflect.Value, *shownFields) {
 		return v, nil
 	}
 	// Types are few and errors many, so what a type shows is looked up once.
-	known, ok := shownOf.Load(v.Type())
-	if !ok {
-		known, _ = shownOf.LoadOrStore(v.Type(), shownFieldsOf(v.Type()))
+	known := shownOf.get(v.Type())
+	if known == nil {
+		known = shownOf.keep(v.Type(), shownFieldsOf(v.Type()))
 	}
 	f := known.(*shownFields)
 	if len(f.index) == 0 {

@@ -30,6 +30,7 @@ var (
 	recorded = []string{
 		"alias.go", "capture.go", "capture_mmap.go", "capture_other.go", "clone.go", "coder.go",
 		"cpuclock_other.go", "cpuclock_unix.go", "goroutine.go", "sentinel.go", "special.go", "tags.go",
+		"typetable.go",
 		"decode.go", "decode_basic.go", "decode_composite.go", "decode_map.go", "decode_shared.go",
 		"encode.go", "encode_basic.go", "encode_composite.go", "encode_error.go", "encode_map.go",
 	}

@@ -39,9 +39,11 @@ func (h *Harness[A, R]) profile(q *Time) (any, error) {
 	return &TimeReply{Profile: buf.Bytes()}, nil
 }
 
-// busy runs variant v for so long.
+// busy runs variant v for so long. Waits for a processor hardly count, as for a timing: the samples
+// come by processor time.
 func (t *timer[A, R]) busy(v int, d time.Duration) {
-	for s, w := time.Now(), 0; time.Since(s) < d; w = (w + 1) % len(t.windows) {
+	t.start, t.used = time.Now(), cpuClock(ofProcess)
+	for w := 0; t.spent() < d; w = (w + 1) % len(t.windows) {
 		if t.mutable != nil {
 			t.mutable[w].restore(t.windows[w])
 		}

@@ -237,17 +237,15 @@ func (e *encoder) global(p unsafe.Pointer) bool {
 	return globals.common[name]
 }
 
-var typeNames sync.Map // reflect.Type -> string
+var typeNames typeTable // of strings
 
 // TypeName names a type in records: import path and name, so that it means
 // the same in every program. The suffix that tells variants apart is dropped.
 func TypeName(t reflect.Type) string {
-	if s, ok := typeNames.Load(t); ok {
+	if s := typeNames.get(t); s != nil {
 		return s.(string)
 	}
-	s := typeName(t)
-	typeNames.Store(t, s)
-	return s
+	return typeNames.keep(t, typeName(t)).(string)
 }
 
 // typeName writes a type with the paths of its packages. The suffix that tells a variant's types
