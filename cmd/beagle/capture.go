@@ -273,7 +273,7 @@ func (o *captureFlags) prepare(ctx context.Context) (err error) {
 	if o.unit, err = o.target(ctx); err != nil {
 		return err
 	}
-	if err := o.open(o.unit); err != nil {
+	if err := o.openFile(o.unit); err != nil {
 		return err
 	}
 	o.start.Sites = o.sites(o.rest)

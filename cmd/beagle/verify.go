@@ -93,8 +93,8 @@ func verifyExit(v *beagle.Verdict, measured bool) int {
 	return exitNo
 }
 
-// worse returns the exit status of two versions together.
-func worse(a, b int) int {
+// worseStatus returns the exit status of two versions together.
+func worseStatus(a, b int) int {
 	for _, status := range []int{exitFailed, exitNo, exitForbidden, exitNoCompile, exitNotFaster} {
 		if a == status || b == status {
 			return status
@@ -243,7 +243,7 @@ func (s *verdicts) tell(i int, v *beagle.Verdict) {
 		s.told = make([]*beagle.Verdict, len(s.versions))
 	}
 	s.told[i] = v
-	s.status = worse(s.status, verifyExit(v, s.measured))
+	s.status = worseStatus(s.status, verifyExit(v, s.measured))
 	// One version prints its verdict alone. Several print a line of JSON each, or a headed text.
 	switch {
 	case s.json && s.several:

@@ -174,7 +174,7 @@ func runWatch(ctx context.Context, c *command, args []string, std stdio) (int, e
 	if err != nil {
 		return exitUsage, err
 	}
-	w, err := o.open(job)
+	w, err := o.openArchive(job)
 	if err != nil {
 		return exitUsage, err
 	}
@@ -203,8 +203,8 @@ type watcher struct {
 	monitored *monitor
 }
 
-// open opens the archive of a watch, with the settings of beagle.yaml.
-func (o *watchFlags) open(job *hotspotJob) (*watcher, error) {
+// openArchive opens the archive of a watch, with the settings of beagle.yaml.
+func (o *watchFlags) openArchive(job *hotspotJob) (*watcher, error) {
 	w := &watcher{watchFlags: o, job: job, name: job.options.Service.Name}
 	if o.as != "" {
 		w.name = o.as
@@ -362,10 +362,10 @@ func readTargets(file string) (out []watch.Target, err error) {
 // look reads the sources once and prints the news.
 func (w *watcher) look(ctx context.Context) (int, error) {
 	// Read new profiles, and judge the windows that they complete.
-	if err := w.read(ctx); err != nil {
+	if err := w.readProfiles(ctx); err != nil {
 		return exitUsage, err
 	}
-	w.archive.Bad = w.monitored.badIn(ctx)
+	w.archive.Bad = w.monitored.badCounts(ctx)
 	j, err := w.archive.Judge(time.Now(), w.options)
 	if err != nil {
 		return exitUsage, err
@@ -396,8 +396,8 @@ func (w *watcher) look(ctx context.Context) (int, error) {
 	return exitOK, nil
 }
 
-// read adds the profiles of the sources to the archive.
-func (w *watcher) read(ctx context.Context) error {
+// readProfiles adds the profiles of the sources to the archive.
+func (w *watcher) readProfiles(ctx context.Context) error {
 	sources := w.job.sources
 	if len(sources) == 1 && sources[0] == os.DevNull {
 		return nil
