@@ -15,7 +15,7 @@ type merits struct {
 
 	sums     *sums   // over the members
 	fitted   *fit    // nil when the members or Arms changed since
-	behaving float64 // of usual; 0 when the members or Arms changed since
+	behaving float64 // of behavingShare; 0 when the members or Arms changed since
 	rng      *rand.Rand
 }
 

@@ -52,7 +52,7 @@ const (
 )
 
 // hashing lists packages whose functions make digests.
-var hashing = set(
+var hashing = wordSet(
 	`hash hash/fnv hash/crc32 hash/crc64 hash/adler32 hash/maphash crypto/md5 crypto/sha1 crypto/sha256 crypto/sha512 crypto/hmac`)
 
 // makesDigest reports whether a call of the library yields a digest.
@@ -195,11 +195,11 @@ func (d *digestFlow) compared(in *ssa.BinOp) depth {
 // sameNumber reports whether two numbers differ by one step of arithmetic only: a number and its
 // earlier or later value.
 func (d *digestFlow) sameNumber(x, y ssa.Value) bool {
-	return d.text(x, 0) == d.text(y, 0) || d.madeOf(x, y, 0) || d.madeOf(y, x, 0)
+	return d.text(x, 0) == d.text(y, 0) || d.isMadeOf(x, y, 0) || d.isMadeOf(y, x, 0)
 }
 
-// madeOf reports whether x comes from y in a few steps of arithmetic.
-func (d *digestFlow) madeOf(x, y ssa.Value, steps int) bool {
+// isMadeOf reports whether x comes from y in a few steps of arithmetic.
+func (d *digestFlow) isMadeOf(x, y ssa.Value, steps int) bool {
 	if x == y {
 		return true
 	}
@@ -210,7 +210,7 @@ func (d *digestFlow) madeOf(x, y ssa.Value, steps int) bool {
 	switch in.(type) {
 	case *ssa.BinOp, *ssa.Convert:
 		for _, op := range in.Operands(nil) {
-			if d.madeOf(*op, y, steps+1) {
+			if d.isMadeOf(*op, y, steps+1) {
 				return true
 			}
 		}
@@ -273,10 +273,10 @@ func fromGlobal(v ssa.Value) bool {
 }
 
 // deciding lists packages whose functions compare, search or sort their arguments.
-var deciding = set(`slices sort bytes strings cmp maps reflect crypto/subtle crypto/hmac`)
+var deciding = wordSet(`slices sort bytes strings cmp maps reflect crypto/subtle crypto/hmac`)
 
 // movingFunctions lists the functions of those packages that only move their arguments.
-var movingFunctions = set(`Clone Grow Clip Insert Delete Reverse Concat Repeat All Values Collect Copy Keys Append`)
+var movingFunctions = wordSet(`Clone Grow Clip Insert Delete Reverse Concat Repeat All Values Collect Copy Keys Append`)
 
 // depthAsked returns which kind of digest a library function decides by.
 func (d *digestFlow) depthAsked(in *ssa.Call) (how depth) {

@@ -65,7 +65,7 @@ func calledBack(c *code, call *ast.CallExpr) bool {
 func (w *walk) assigns() bool {
 	found := false
 	outside := func(e ast.Expr) {
-		if id := root(e); id != nil && id.Name != "_" && !w.inside(w.info.ObjectOf(id)) && !byKey(w.code, e) {
+		if id := root(e); id != nil && id.Name != "_" && !w.isInside(w.info.ObjectOf(id)) && !byKey(w.code, e) {
 			found = true
 		}
 	}
@@ -98,8 +98,8 @@ func usedFunc(c *code, e ast.Expr) types.Object {
 }
 
 var (
-	walker    = set(`maps.Keys maps.Values maps.All`)
-	orderless = set(`slices.Sorted slices.SortedFunc slices.SortedStableFunc maps.Collect maps.Insert`)
+	walker    = wordSet(`maps.Keys maps.Values maps.All`)
+	orderless = wordSet(`slices.Sorted slices.SortedFunc slices.SortedStableFunc maps.Collect maps.Insert`)
 )
 
 // sortedLists returns the variables that the code passes to a sorting function.
