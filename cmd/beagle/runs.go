@@ -48,8 +48,8 @@ var resumeCommand = &command{
 	name: "resume", args: "RUN",
 	short: "go on with a run that was stopped",
 	long: `
-Goes on with a run that was interrupted or killed, in the directory where it began,
-wherever one stands. What was evaluated before is not evaluated again.
+Goes on with a run that was interrupted or killed, in the directory where it began. The
+command works from any directory. What was evaluated before is not evaluated again.
 
 Examples:
   beagle resume 3f2a`,

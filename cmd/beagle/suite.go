@@ -34,10 +34,9 @@ Examples:
   beagle suite --against 'go fix ./...'    # any command that changes files where it runs
   beagle suite --dir ~/src/my-suite
 
-A goal, where there is one, is half of a gain that is known: as many times as fast as the
-factor in the middle between 1 and the known one. It is met when the low end of the
-interval meets it. A task that must be answered with advice is met when the advice was
-named and no version applied it.
+A goal, where there is one, is half of a known gain: 1 + (k - 1)/2 times as fast, where a
+known version is k times as fast. It is met when the low end of the interval meets it. A
+task that asks for advice is met when the advice was named and no version applied it.
 
 Exit status: 0 when all tasks ran, 1 when something failed, 2 for bad input, 130 when
 interrupted.`,

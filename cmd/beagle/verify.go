@@ -37,8 +37,8 @@ helpers that it uses as they are need not be copied:
 A type, or a group of functions, is one target as for 'beagle evolve': a file declares
 what changes of it, fields of the type included.
 
-For a directory, each Go file except tests is judged as one version. What was recorded is
-kept, and taken again as long as the module and the toolchain are the same; --anew records
+In a directory, each Go file except tests is one version. Recorded inputs are kept, and
+serve later commands while the module and the toolchain stay the same; --anew records them
 again.
 
 Examples:
@@ -110,9 +110,9 @@ func runVerify(ctx context.Context, c *command, args []string, std stdio) (int, 
 	f := c.flags(std)
 	specFlags(f, &spec)
 	contractFlags(f, &spec)
-	guarded := f.String("guarded", "", "write the guarded form of a near miss to this `file`; of one version only")
+	guarded := f.String("guarded", "", "write the guarded form of a near miss to this `file`; for a single version")
 	asJSON := f.Bool("json", false,
-		"print the verdict as one JSON object; of several versions, an object a line (docs/json.md)")
+		"print the verdict as one JSON object; for several versions, one object a line (docs/json.md)")
 	quiet := f.Bool("quiet", false, "print no progress")
 	f.BoolVar(&spec.NoMeasure, "no-measure", false, "judge the behaviour alone: no version is timed")
 	f.BoolVar(&spec.Anew, "anew", false, "record the inputs anew")
