@@ -382,6 +382,7 @@ func (o *campaignRun) begin(ctx context.Context, sources []string) error {
 			Remedy: "leave the service alone, or go on with --anyway",
 		}
 	}
+	// Gather what the plan rests on: earlier attempts, the directory, and heads where they lead.
 	memory, err := o.remembered()
 	if err != nil {
 		return err
@@ -406,7 +407,7 @@ func (o *campaignRun) begin(ctx context.Context, sources []string) error {
 	if !o.spec.Score.IsZero() {
 		s.Campaign.Score = o.spec.Score.String()
 	}
-	// Callers are needed for escalation.
+	// Callers are needed for escalation. Note what the user named and the profile does not have.
 	o.relate(t, s)
 	for _, name := range o.first {
 		if !slices.ContainsFunc(t.Hotspots.Hotspots, func(h beagle.Hotspot) bool { return h.Target == name }) {
@@ -414,6 +415,7 @@ func (o *campaignRun) begin(ctx context.Context, sources []string) error {
 				name+" of --first is not a hot spot: beagle hotspots --why says why")
 		}
 	}
+	// Plan, and keep the flags and the plan: --resume reads both.
 	s.Plan()
 	o.state = s
 	if s.Next() == nil {

@@ -249,6 +249,7 @@ func runCancel(ctx context.Context, c *command, args []string, std stdio) (int, 
 			Remedy: "'beagle show " + run.ID + "' shows its result",
 		}
 	}
+	// A server passes the request on; a process of this machine finds it in the store.
 	if d, _, away, err := findServer(run.ID); err != nil || away {
 		if err == nil {
 			err = d.Cancel(ctx, run.ID, *judge)

@@ -94,6 +94,7 @@ func (o *suiteOptions) validate() error {
 // runSuite runs an optimiser on tasks of a suite.
 func runSuite(ctx context.Context, c *command, args []string, std stdio) (int, error) {
 	var o suiteOptions
+	// Read the command line.
 	f := c.flags(std)
 	o.flags(f)
 	names, err := parse(f, args, 0, 1000)
@@ -121,7 +122,7 @@ func runSuite(ctx context.Context, c *command, args []string, std stdio) (int, e
 	if o.list {
 		return exitOK, listTasks(std.out, tasks, o.json)
 	}
-	// Run them.
+	// Run them, by a search each or by the command of --against.
 	s, err := openStore()
 	if err != nil {
 		return exitNo, err
