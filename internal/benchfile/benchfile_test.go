@@ -628,7 +628,7 @@ func TestFewSamples(t *testing.T) {
 	form := func(s beagle.Similarity) *try {
 		return &try{fit: &beagle.BenchmarkFit{Callees: s, Lines: s, Needed: 0.98}}
 	}
-	if isBetter(form(few), form(many)) || !isBetter(form(many), form(few)) {
+	if better(form(few), form(many)) || !better(form(many), form(few)) {
 		t.Error("40 samples are preferred to 10,000")
 	}
 }

@@ -77,7 +77,7 @@ func (f *Fitter) Fit(ctx context.Context, p *Plan) (*beagle.BenchmarkFit, error)
 	if err != nil {
 		return nil, err
 	}
-	if !isUnlike(first) {
+	if !unlike(first) {
 		return f.conclude([]*try{first}, first), nil
 	}
 	// Fit to one half.
@@ -127,29 +127,29 @@ func (f *Fitter) search(ctx context.Context, first *try) (tries []*try, best *tr
 		if err != nil {
 			return nil, nil, err
 		}
-		if handed != nil && isBetter(handed, best) {
+		if handed != nil && better(handed, best) {
 			best = handed
 		}
 	}
 	// Inputs that lie in memory are the other way to a call that waits for its data.
-	if isUnlike(best) && f.State == "auto" && p.CanBeCold() && !best.plan.Handed {
+	if unlike(best) && f.State == "auto" && p.CanBeCold() && !best.plan.Handed {
 		other := p
 		other.Cold = true
 		t, err := attempt(other, "the recorded shares")
 		if err != nil {
 			return nil, nil, err
 		}
-		if isBetter(t, best) {
+		if better(t, best) {
 			best = t
 		}
 	}
-	if isUnlike(best) && !best.plan.Cold {
+	if unlike(best) && !best.plan.Cold {
 		if best, err = f.scale(best, attempt); err != nil {
 			return nil, nil, err
 		}
 	}
 	// Last, doubt the recorded shares of the groups themselves.
-	if isUnlike(best) && len(p.Groups) > 1 {
+	if unlike(best) && len(p.Groups) > 1 {
 		plan, groups, err := f.reweigh(ctx, best)
 		if err != nil {
 			return nil, nil, err
@@ -160,7 +160,7 @@ func (f *Fitter) search(ctx context.Context, first *try) (tries []*try, best *tr
 			if err != nil {
 				return nil, nil, err
 			}
-			if t.groups = groups; isBetter(t, best) {
+			if t.groups = groups; better(t, best) {
 				best = t
 			}
 		}
@@ -175,7 +175,7 @@ func (f *Fitter) scale(best *try, attempt func(Plan, string) (*try, error)) (*tr
 	const step, most = 4, 64
 	from := best
 	for _, way := range []int{1, -1} {
-		for factor := step; factor <= most && isUnlike(best); factor *= step {
+		for factor := step; factor <= most && unlike(best); factor *= step {
 			plan := from.plan.scaled(way * factor)
 			if plan == nil {
 				break
@@ -215,7 +215,7 @@ func (f *Fitter) hand(p Plan, attempt func(Plan, string) (*try, error)) (*try, e
 			return false, err
 		}
 		best = t
-		return isUnlike(t), nil
+		return unlike(t), nil
 	}
 	// Grow the other work while that gains, then look to both sides of the best.
 	const first, step = 4, 4
@@ -227,7 +227,7 @@ func (f *Fitter) hand(p Plan, attempt func(Plan, string) (*try, error)) (*try, e
 		return nil, err
 	}
 	for _, work := range []int{best.plan.Work / 2, best.plan.Work * 2} {
-		if work == 0 || work > maxWork || !isUnlike(best) {
+		if work == 0 || work > maxWork || !unlike(best) {
 			continue
 		}
 		if _, err := gains(work); err != nil {
@@ -237,15 +237,15 @@ func (f *Fitter) hand(p Plan, attempt func(Plan, string) (*try, error)) (*try, e
 	return best, nil
 }
 
-// isUnlike reports whether the samples exclude that a form is as alike as needed. Otherwise the
+// unlike reports whether the samples exclude that a form is as alike as needed. Otherwise the
 // difference may be chance, and must not move weights.
-func isUnlike(t *try) bool {
+func unlike(t *try) bool {
 	return !t.fit.Reached && min(t.fit.Callees.High, t.fit.Lines.High) < t.fit.Needed
 }
 
-// isBetter reports whether a try is more alike by more than estimates vary. Recorded shares are
+// better reports whether a try is more alike by more than estimates vary. Recorded shares are
 // evidence: the more of the calls a try moves away from them, the more it must gain.
-func isBetter(a, b *try) bool { return score(a) > score(b)+0.01+0.1*a.plan.moved }
+func better(a, b *try) bool { return score(a) > score(b)+0.01+0.1*a.plan.moved }
 
 // score returns how alike a form is at least. By its estimate, a form with few samples would win by
 // chance, and then even be taken for one that is as alike as needed.
@@ -430,7 +430,7 @@ func (f *Fitter) Explain(fit *beagle.BenchmarkFit, run *Run, groups ...*hotspots
 	if callees > 0 && lines > 0 {
 		fit.Enough = max(callees, lines)
 	}
-	fit.Warnings = append(fit.Warnings, describeSamples(fit))
+	fit.Warnings = append(fit.Warnings, tooFew(fit))
 }
 
 // inHalves describes which shares a part has in the halves of production's profiles.
@@ -443,8 +443,8 @@ func inHalves(halves []beagle.SimilarPart, name string) string {
 		100*halves[i].Benchmark)
 }
 
-// describeSamples describes how many samples would show the estimate.
-func describeSamples(fit *beagle.BenchmarkFit) string {
+// tooFew describes how many samples would show the estimate.
+func tooFew(fit *beagle.BenchmarkFit) string {
 	have := fit.Callees.Samples
 	if fit.Enough == 0 {
 		return fmt.Sprintf("%.0f samples of production are below the function, and no profile of a sensible length "+

@@ -39,26 +39,26 @@ func (p *Plan) state() string {
 // writeHanded declares the functions that are called between two calls.
 func (p *Plan) writeHanded(b *strings.Builder) {
 	comment(b, fmt.Sprintf("%sRead reads the input of a call. Production's callers have just read it, so that it lies "+
-		"in the nearest cache.", p.lowerName()))
-	fmt.Fprintf(b, "func %[1]sRead(c *%[1]sCall) (n int) {\n", p.lowerName())
+		"in the nearest cache.", p.lower()))
+	fmt.Fprintf(b, "func %[1]sRead(c *%[1]sCall) (n int) {\n", p.lower())
 	for i, q := range p.Unit.Target.Params {
-		b.WriteString(readStatements(q, fmt.Sprintf("c.arg%d", i)))
+		b.WriteString(read(q, fmt.Sprintf("c.arg%d", i)))
 	}
-	fmt.Fprintf(b, "\treturn n\n}\n\nvar %sDone uint64 // what is done between calls\n\n", p.lowerName())
+	fmt.Fprintf(b, "\treturn n\n}\n\nvar %sDone uint64 // what is done between calls\n\n", p.lower())
 	if p.Work > 0 {
 		p.writeWork(b)
 	}
 }
 
-// readStatements returns the statements that read a text or a list of plain values, and the place
-// behind the list, where the call may add to it. Other arguments are not read.
-func readStatements(q beagle.Param, name string) string {
+// read returns the statements that read a text or a list of plain values, and the place behind the
+// list, where the call may add to it. Other arguments are not read.
+func read(q beagle.Param, name string) string {
 	const text = "for k := 0; k < len(%[1]s); k += 16 {\n\t\tn += int(%[1]s[k])\n\t}\n"
 	typ := strings.Replace(q.Type, "...", "[]", 1)
 	switch {
 	case typ == "string":
 		return fmt.Sprintf("\t"+text, name)
-	case !isFlatSlice(typ):
+	case !flat(typ):
 		return ""
 	case typ == "[]string":
 		return fmt.Sprintf("\tfor _, s := range %s {\n\t%s\t}\n", name, fmt.Sprintf(text, "s"))
@@ -74,7 +74,7 @@ func readStatements(q beagle.Param, name string) string {
 func (p *Plan) writeWork(b *strings.Builder) {
 	comment(b, fmt.Sprintf("%[1]sWork is other work, as a service does between two calls of %[2]s. It takes caches "+
 		"and branch predictors from the call: each piece has some 600 bytes of code of its own, which Go makes for "+
-		"each type, and reads 64 bytes. More pieces take more. It counts in ns/op.", p.lowerName(), p.Unit.Target.Name))
+		"each type, and reads 64 bytes. More pieces take more. It counts in ns/op.", p.lower(), p.Unit.Target.Name))
 	// List the pieces: arrays of different lengths give the function instances with code of their
 	// own.
 	var pieces strings.Builder
@@ -82,7 +82,7 @@ func (p *Plan) writeWork(b *strings.Builder) {
 		if k%4 == 0 {
 			pieces.WriteString("\n\t")
 		}
-		fmt.Fprintf(&pieces, "%sPiece[[%d]byte], ", p.lowerName(), k+1)
+		fmt.Fprintf(&pieces, "%sPiece[[%d]byte], ", p.lower(), k+1)
 	}
 	fmt.Fprintf(b, `var %[1]sWork = []func(uint64) uint64{%[2]s
 }
@@ -113,7 +113,7 @@ func %[1]sStep(x, n uint64) uint64 {
 	return x*6364136223846793005 + n
 }
 
-`, p.lowerName(), pieces.String())
+`, p.lower(), pieces.String())
 }
 
 // setupText returns the statements before each call.
@@ -121,10 +121,10 @@ func (p *Plan) setupText() string {
 	if !p.Handed {
 		return ""
 	}
-	text := fmt.Sprintf("\t\t%[1]sDone += uint64(%[1]sRead(c))\n", p.lowerName())
+	text := fmt.Sprintf("\t\t%[1]sDone += uint64(%[1]sRead(c))\n", p.lower())
 	if p.Work > 0 {
 		text += fmt.Sprintf("\t\tfor _, piece := range %[1]sWork {\n\t\t\t%[1]sDone = piece(%[1]sDone)\n\t\t}\n",
-			p.lowerName())
+			p.lower())
 	}
 	return text
 }

@@ -33,7 +33,7 @@ func part(all []*hotspots.Profile, symbols []string) *beagle.BenchmarkPart {
 	}
 	sources, below := parsed{}, map[string]map[loop]float64{}
 	for i, stack := range stacks {
-		if at := slices.IndexFunc(stack, inFunctions(symbols)); at >= 0 {
+		if at := slices.IndexFunc(stack, named(symbols)); at >= 0 {
 			if l, ok := sources.calls(stack[:at]); ok {
 				name := benchmark(stack)
 				if below[name] == nil {
@@ -84,7 +84,7 @@ type place struct {
 	line           int64
 }
 
-func inFunctions(symbols []string) func(place) bool {
+func named(symbols []string) func(place) bool {
 	return func(p place) bool { return slices.Contains(symbols, p.function) }
 }
 

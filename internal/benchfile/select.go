@@ -193,7 +193,7 @@ func unrepeatable(of *beagle.Target, c *beagle.Corpus) error {
 		if i == 0 && strings.HasPrefix(of.Recv, "*") {
 			continue // state that goes on from call to call, as in a service: Select says so
 		}
-		if i < 0 || !isFlatSlice(of.Params[i].Type) {
+		if i < 0 || !flat(of.Params[i].Type) {
 			return &beagle.UsageError{
 				What: fmt.Sprintf("%s changes %s, which a benchmark would have to make anew for each call, and "+
 					"would time that too", of.Spec(), name),
@@ -204,8 +204,8 @@ func unrepeatable(of *beagle.Target, c *beagle.Corpus) error {
 	return nil
 }
 
-// isFlatSlice reports whether a type is a slice whose copy is independent.
-func isFlatSlice(typ string) bool {
+// flat reports whether a type is a slice whose copy is independent.
+func flat(typ string) bool {
 	elem, ok := strings.CutPrefix(strings.Replace(typ, "...", "[]", 1), "[]")
 	switch elem {
 	case "bool", "byte", "uint8", "uint16", "uint32", "uint64", "uint", "uintptr", "int8", "int16", "int32", "int64",

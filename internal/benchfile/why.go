@@ -64,7 +64,7 @@ func (x explainer) cause(kind string, p beagle.SimilarPart) cause {
 		return byInlining
 	case callee && strings.HasPrefix(p.Name, "runtime.") && p.Production > p.Benchmark:
 		return byRuntime
-	case x.groupsDiffer(callee, p):
+	case x.outside(callee, p):
 		return byState
 	}
 	return byInputs
@@ -78,9 +78,8 @@ func inlined(s *hotspots.Subtree, name string) float64 {
 	return s.Inlined[name] / s.Callees[name]
 }
 
-// groupsDiffer reports whether all groups spend clearly less time at a place than production, or
-// more.
-func (x explainer) groupsDiffer(callee bool, p beagle.SimilarPart) bool {
+// outside reports whether all groups spend clearly less time at a place than production, or more.
+func (x explainer) outside(callee bool, p beagle.SimilarPart) bool {
 	less, more := len(x.groups) > 0, len(x.groups) > 0
 	for _, g := range x.groups {
 		parts, total := g.Lines, 0.0

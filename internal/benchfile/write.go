@@ -45,8 +45,8 @@ func (p *Plan) Path() string {
 // NameTaken reports whether another test file of the package declares one of the benchmark's names.
 func (p *Plan) NameTaken(file string) (string, bool) {
 	files, _ := filepath.Glob(filepath.Join(p.Unit.Target.PkgDir, "*_test.go"))
-	used := regexp.MustCompile(`(?m)^(?:func|type) (` + strings.Join(append(p.Benchmarks(), p.lowerName()+"Call",
-		p.lowerName()+"Calls"), "|") + `)\b`)
+	used := regexp.MustCompile(`(?m)^(?:func|type) (` + strings.Join(append(p.Benchmarks(), p.lower()+"Call",
+		p.lower()+"Calls"), "|") + `)\b`)
 	for _, f := range files {
 		if same, _ := filepath.Abs(file); same == f || f == file {
 			continue
@@ -93,8 +93,8 @@ func (p *Plan) File(form Form) (string, error) {
 
 // writeCallType declares a call with its arguments.
 func (p *Plan) writeCallType(b *strings.Builder) {
-	fmt.Fprintf(b, "// %sCall is a recorded call of %s.\ntype %sCall struct {\n", p.lowerName(),
-		p.Unit.Target.Name, p.lowerName())
+	fmt.Fprintf(b, "// %sCall is a recorded call of %s.\ntype %sCall struct {\n", p.lower(),
+		p.Unit.Target.Name, p.lower())
 	b.WriteString("\ttimes int // how often the benchmark makes it before it repeats itself\n")
 	for i, q := range p.Unit.Target.Params {
 		fmt.Fprintf(b, "\targ%d %s\n", i, strings.Replace(q.Type, "...", "[]", 1))
@@ -105,12 +105,12 @@ func (p *Plan) writeCallType(b *strings.Builder) {
 // writeCalls declares the function that makes the calls in a fixed, shuffled order.
 func (p *Plan) writeCalls(b *strings.Builder) {
 	comment(b, fmt.Sprintf("%sCalls returns recorded calls of %s, as often as they were made, in a fixed order. "+
-		"They are %s. A recording keeps no order, so it is a shuffle.", p.lowerName(), p.Unit.Target.Name, p.Rule))
-	fmt.Fprintf(b, "func %sCalls() []*%sCall {\n", p.lowerName(), p.lowerName())
+		"They are %s. A recording keeps no order, so it is a shuffle.", p.lower(), p.Unit.Target.Name, p.Rule))
+	fmt.Fprintf(b, "func %sCalls() []*%sCall {\n", p.lower(), p.lower())
 	times := p.times()
 	setup, body := p.inputs(times)
 	b.WriteString(setup)
-	fmt.Fprintf(b, "\tall := []%sCall{\n%s\t}\n\tvar calls []*%sCall\n", p.lowerName(), body, p.lowerName())
+	fmt.Fprintf(b, "\tall := []%sCall{\n%s\t}\n\tvar calls []*%sCall\n", p.lower(), body, p.lower())
 	if p.Places > 1 && !p.Cold {
 		p.writePlaces(b)
 	} else {
@@ -131,15 +131,14 @@ func (p *Plan) writePlaces(b *strings.Builder) {
 		"\tfor i := range all {\n\t\tplaces := []*%[2]sCall{&all[i]}\n"+
 		"\t\tfor n := 0; n < all[i].times; n++ {\n\t\t\tif c := &all[i]; n > 0 && n < %[1]d {\n"+
 		"\t\t\t\tplaces = append(places, &%[2]sCall{%[3]s})\n\t\t\t}\n"+
-		"\t\t\tcalls = append(calls, places[n%%len(places)])\n\t\t}\n\t}\n", p.Places, p.lowerName(), p.copies())
+		"\t\t\tcalls = append(calls, places[n%%len(places)])\n\t\t}\n\t}\n", p.Places, p.lower(), p.copies())
 }
 
 // writeCopies gives each call memory of its own, more than caches hold.
 func (p *Plan) writeCopies(b *strings.Builder) {
 	b.WriteString("\t// Production finds its inputs in memory and not in a cache: each call has a copy of its own.\n")
 	fmt.Fprintf(b, "\tonce := len(calls)\n\tfor room := 0; room < %d; {\n\t\tfor _, c := range calls[:once] {\n"+
-		"\t\t\tc := &%sCall{%s}\n\t\t\tcalls = append(calls, c)\n\t\t\troom += 128",
-		coldBytes, p.lowerName(), p.copies())
+		"\t\t\tc := &%sCall{%s}\n\t\t\tcalls = append(calls, c)\n\t\t\troom += 128", coldBytes, p.lower(), p.copies())
 	for i, q := range p.Unit.Target.Params {
 		if copied(q.Type) != "" {
 			fmt.Fprintf(b, " + len(c.arg%d)", i)
@@ -165,7 +164,7 @@ func copied(typ string) string {
 	switch typ = strings.Replace(typ, "...", "[]", 1); {
 	case typ == "string":
 		return "strings.Clone(c.arg%d)"
-	case isFlatSlice(typ):
+	case flat(typ):
 		return "append(" + typ + "{}, c.arg%d...)"
 	}
 	return ""
@@ -213,7 +212,7 @@ func (p *Plan) inputs(times [][]int) (setup, body string) {
 	var s, b strings.Builder
 	for i, g := range p.Groups {
 		comment(&b, fmt.Sprintf("%s: %s of the calls, %d of %d inputs%s", g.Name, percent(g.Share), len(g.Inputs),
-			g.Distinct, weightNote(g)))
+			g.Distinct, changed(g)))
 		for k, in := range g.Inputs {
 			lines, exprs := ownMemory(in, fmt.Sprintf("g%dn%d", i, k))
 			s.WriteString(lines)
@@ -238,7 +237,7 @@ func ownMemory(in Input, prefix string) (setup, exprs string) {
 	return setup, rename(exprs)
 }
 
-func weightNote(g Group) string {
+func changed(g Group) string {
 	if g.Weight == g.Share {
 		return ""
 	}
@@ -251,7 +250,7 @@ func (p *Plan) writeBenchmark(b *strings.Builder) {
 		"beagle bench wrote it. It needs the standard library alone: keep it, change it.%s", p.name(), t.Name,
 		beagle.Thousands(p.Inputs()), beagle.Thousands(int(p.Corpus.Calls)), p.origins(), p.noted()))
 	fmt.Fprintf(b, "func Benchmark%sReplay(b *testing.B) {\n\tcalls := %sCalls()\n%s\ti := 0\n\tfor b.Loop() {\n"+
-		"\t\tc := calls[i]\n%s%s\t\tif i++; i == len(calls) {\n\t\t\ti = 0\n\t\t}\n\t}\n}\n\n", p.name(), p.lowerName(),
+		"\t\tc := calls[i]\n%s%s\t\tif i++; i == len(calls) {\n\t\t\ti = 0\n\t\t}\n\t}\n}\n\n", p.name(), p.lower(),
 		p.buffers("calls[0]"), p.setupText(), p.call())
 }
 
@@ -274,7 +273,7 @@ func (p *Plan) origins() string {
 // mutated lists the parameters that the target changes, by index.
 func (p *Plan) mutated() (list []int) {
 	for i, q := range p.Unit.Target.Params {
-		if slices.Contains(p.Corpus.Facets.Mutates, q.Name) && isFlatSlice(q.Type) {
+		if slices.Contains(p.Corpus.Facets.Mutates, q.Name) && flat(q.Type) {
 			list = append(list, i)
 		}
 	}
@@ -325,7 +324,7 @@ func (p *Plan) writeExtremes(b *strings.Builder) {
 	for k, x := range p.Extremes {
 		lines, exprs := ownMemory(x.Input, fmt.Sprintf("x%d", k))
 		s.WriteString(lines)
-		fmt.Fprintf(&list, "\t\t{%q, %sCall{1, %s}},\n", x.Name, p.lowerName(), exprs)
+		fmt.Fprintf(&list, "\t\t{%q, %sCall{1, %s}},\n", x.Name, p.lower(), exprs)
 	}
 	comment(b, fmt.Sprintf("Benchmark%sExtremes times single inputs that the mean hides.", p.name()))
 	fmt.Fprintf(b, "func Benchmark%sExtremes(b *testing.B) {\n%s\tlist := []struct {\n\t\tname string\n"+
@@ -333,7 +332,7 @@ func (p *Plan) writeExtremes(b *strings.Builder) {
 		"\t}{\n%s\t}\n\tfor i := range list {\n\t\tb.Run(list[i].name, func(b *testing.B) {\n"+
 		"\t\t\tc := &list[i].call\n%s"+
 		"\t\t\tfor b.Loop() {\n%s\t\t\t}\n\t\t})\n\t}\n}\n\n",
-		p.name(), s.String(), p.lowerName(), list.String(), p.buffers("c"), p.call())
+		p.name(), s.String(), p.lower(), list.String(), p.buffers("c"), p.call())
 }
 
 // writeApart adds a benchmark of each group alone, in the state of the caches that the plan has.
@@ -348,7 +347,7 @@ func (p *Plan) writeApart(b *strings.Builder) {
 		fmt.Fprintf(b, "\tb.Run(\"g%d\", func(b *testing.B) {\n%s\t\tall := []%sCall{\n%s\t\t}\n%s\t\ti := 0\n"+
 			"\t\tfor b.Loop() {\n\t\t\tc := &all[i]\n%s%s"+
 			"\t\t\tif i++; i == len(all) {\n\t\t\t\ti = 0\n\t\t\t}\n\t\t}\n\t})\n",
-			i, setup, p.lowerName(), body, p.buffers("all[0]"), p.setupText(), p.call())
+			i, setup, p.lower(), body, p.buffers("all[0]"), p.setupText(), p.call())
 	}
 	b.WriteString("}\n")
 }
@@ -356,8 +355,8 @@ func (p *Plan) writeApart(b *strings.Builder) {
 // name returns the target's name as part of a benchmark's: "NormalizeTag", "TypeMethod".
 func (p *Plan) name() string { return source.Exported(p.Unit.Target.Name) }
 
-// lowerName returns the same as part of the file's own names.
-func (p *Plan) lowerName() string {
+// lower returns the same as part of the file's own names.
+func (p *Plan) lower() string {
 	name := p.name()
 	r, n := utf8.DecodeRuneInString(name)
 	return string(unicode.ToLower(r)) + name[n:] + "Replay"

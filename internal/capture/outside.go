@@ -67,7 +67,7 @@ func (o *UprobeCapture) attach(ctx context.Context, program string, pid int, w W
 	// One capture at a time: the socket of a process has one owner.
 	token := rand.Text()
 	socket, secret := place(dir, pid)
-	if _, err := os.Stat(socket); err == nil && answers(socket, token) {
+	if _, err := os.Stat(socket); err == nil && alive(socket, token) {
 		return fmt.Errorf("another beagle captures process %d: stop it with beagle capture stop --pid %d", pid, pid)
 	}
 	if err := os.WriteFile(secret, []byte(token+"\n"), 0o600); err != nil {
@@ -109,8 +109,8 @@ func (o *UprobeCapture) attach(ctx context.Context, program string, pid int, w W
 	return nil
 }
 
-// answers reports whether something answers at a socket.
-func answers(socket, token string) bool {
+// alive reports whether something answers at a socket.
+func alive(socket, token string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	_, _, err := (&Client{Address: socket, token: token}).Do(ctx, wire.Request{Verb: wire.VerbStatus})
@@ -141,7 +141,7 @@ func Attached(pids []int) ([]*Client, error) {
 		socket, secret := place(dir, pid)
 		c := &Client{Address: socket}
 		token, err := os.ReadFile(secret)
-		if c.token = strings.TrimSpace(string(token)); err != nil || !answers(socket, c.token) {
+		if c.token = strings.TrimSpace(string(token)); err != nil || !alive(socket, c.token) {
 			c.absent = fmt.Errorf("process %d is not captured by uprobes: begin with "+
 				"beagle capture start --pid %d PKG.Func, as the same user", pid, pid)
 		}

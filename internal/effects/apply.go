@@ -63,17 +63,17 @@ func (u *unit) result(in ssa.CallInstruction, site ssa.Value, i int, r Result, a
 	// A deep result is what lies inside of another one: give the fresh memory a place for it, and
 	// let that hold the target.
 	if r.Deep {
-		inner := u.setOf(
+		inner := u.single(
 			u.place(place{ref: Ref{Kind: Fresh, Field: WholeValue}, site: in, field: WholeValue, inner: 1 +
 				r.Field - WholeValue}))
 		if r.Ref.Kind == Fresh {
 			to = inner
 		}
-		fresh := u.freshPlace(in)
+		fresh := u.fresh(in)
 		if r.Field != WholeValue {
 			fresh = u.field(fresh, r.Field)
 		}
-		u.store(u.setOf(fresh), to)
+		u.store(u.single(fresh), to)
 		u.store(inner, to)
 		return
 	}
@@ -86,13 +86,13 @@ func (u *unit) resolve(in ssa.CallInstruction, r Ref, args []set) set {
 	// keeps its name, or gets that of the callee.
 	switch r.Kind {
 	case Fresh:
-		return u.setOf(u.freshPlace(in))
+		return u.single(u.fresh(in))
 	case Shared:
 		name := r.Name
 		if f := in.Common().StaticCallee(); name == "" && f != nil {
 			name = "memory of " + calleeName(f)
 		}
-		return u.setOf(u.sharedPlace(name))
+		return u.single(u.shared(name))
 	// A parameter's memory is the argument's. The argument may have no such memory by its type.
 	case Top, Deep:
 		if r.Param >= len(args) {
@@ -101,7 +101,7 @@ func (u *unit) resolve(in ssa.CallInstruction, r Ref, args []set) set {
 		if r.Kind == Deep && r.Param < len(u.given) && !u.p.holdsRefs(u.given[r.Param].Type(), r.Field) {
 			return nil
 		}
-		return u.memory(r, u.openInterfaces(args[r.Param]))
+		return u.memory(r, u.open(args[r.Param]))
 	}
 	return nil
 }
@@ -172,7 +172,7 @@ func (u *unit) runCode(in ssa.CallInstruction, r Run, args []set) {
 		case p.ref.Kind == Top || p.ref.Kind == Deep:
 			u.foreign(in, nil, p.ref, r.Method, i, []set{arg})
 		case r.Method != "":
-			u.knownMethod(in, nil, r.Method, []set{u.setOf(i), arg})
+			u.knownMethod(in, nil, r.Method, []set{u.single(i), arg})
 		}
 	}
 }
@@ -193,7 +193,7 @@ func (u *unit) answerOf(in ssa.CallInstruction, i int, f *ssa.Function, args []s
 			}
 		}
 	} else {
-		out.add(u.sharedPlace("memory of " + calleeName(f)))
+		out.add(u.shared("memory of " + calleeName(f)))
 	}
 	// Content grows only, and each growth makes the unit look again.
 	if !u.content[i].covers(out) {

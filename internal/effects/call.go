@@ -49,7 +49,7 @@ func (u *unit) boxArguments(in ssa.CallInstruction, f *ssa.Function, values []ss
 				u.content[box].union(args[i])
 				u.changed = true
 			}
-			args[i] = u.setOf(box)
+			args[i] = u.single(box)
 		}
 	}
 }
@@ -169,7 +169,7 @@ func (u *unit) foreign(in ssa.CallInstruction, site ssa.Value, code Ref, method 
 	}
 	// It may return what it leads to itself.
 	if site != nil {
-		u.answer(site, u.reach(u.setOf(at)))
+		u.answer(site, u.reach(u.single(at)))
 	}
 }
 
@@ -185,7 +185,7 @@ func (u *unit) yielded(in ssa.CallInstruction, code int, args []set) {
 			// One more than the parameters, for a receiver.
 			all := make([]set, f.Signature.Params().Len()+1)
 			for k := range all {
-				all[k] = u.reach(u.setOf(code))
+				all[k] = u.reach(u.single(code))
 			}
 			u.static(in, nil, f, all)
 		}
@@ -216,11 +216,11 @@ func (u *unit) answer(site ssa.Value, s set) {
 func (u *unit) opaque(site ssa.Value, name string, args []set) {
 	var all set
 	for _, a := range args {
-		all.union(u.reach(u.openInterfaces(a)))
+		all.union(u.reach(u.open(a)))
 	}
 	u.write(all, name)
-	unknown := u.sharedPlace("memory of " + name)
-	u.store(u.setOf(unknown), all)
+	unknown := u.shared("memory of " + name)
+	u.store(u.single(unknown), all)
 	if site != nil {
 		all.add(unknown)
 		u.answer(site, all)
@@ -262,7 +262,7 @@ func (u *unit) invokeOn(in ssa.CallInstruction, site ssa.Value, recv set, method
 // method runs a method on a value of unknown type. The value may have any type that the program
 // converts to an interface, or a type from outside.
 func (u *unit) method(in ssa.CallInstruction, site ssa.Value, i int, method string, args []set) {
-	args[0] = u.setOf(i)
+	args[0] = u.single(i)
 	if !u.knownMethod(in, site, method, args) {
 		u.opaque(site, "a method "+method, args)
 	}
@@ -289,38 +289,38 @@ func (u *unit) builtin(in ssa.CallInstruction, site ssa.Value, name string, args
 	// append writes behind the slice if there is room, and otherwise makes new memory with the same
 	// elements. Either may be the result.
 	case "append":
-		s := u.openInterfaces(u.value(args[0]))
+		s := u.open(u.value(args[0]))
 		u.write(s, "append")
-		fresh := u.setOf(u.freshPlace(in.(ssa.Instruction)))
+		fresh := u.single(u.fresh(in.(ssa.Instruction)))
 		u.store(fresh, u.load(s))
 		if site != nil {
 			u.assign(site, s)
 			u.assign(site, fresh)
 		}
 		if len(args) > 1 && u.elementRefs(args[0].Type()) {
-			elems := u.load(u.openInterfaces(u.value(args[1])))
+			elems := u.load(u.open(u.value(args[1])))
 			u.store(s, elems)
 			u.store(fresh, elems)
 		}
 	case "copy":
-		to := u.openInterfaces(u.value(args[0]))
+		to := u.open(u.value(args[0]))
 		u.write(to, "copy")
 		if u.elementRefs(args[0].Type()) {
-			u.store(to, u.load(u.openInterfaces(u.value(args[1]))))
+			u.store(to, u.load(u.open(u.value(args[1]))))
 		}
 	case "clear", "delete", "close":
-		u.write(u.openInterfaces(u.value(args[0])), name)
+		u.write(u.open(u.value(args[0])), name)
 	// These give another view of the same memory. The bytes of a string belong to everybody.
 	case "ssa:wrapnilchk", "Slice", "SliceData", "StringData", "Add":
 		if site != nil {
-			u.assign(site, u.openInterfaces(u.value(args[0])))
+			u.assign(site, u.open(u.value(args[0])))
 			if name == "StringData" {
-				u.assign(site, u.setOf(u.sharedPlace("the bytes of a string")))
+				u.assign(site, u.single(u.shared("the bytes of a string")))
 			}
 		}
 	case "recover":
 		if site != nil {
-			u.assign(site, u.setOf(u.sharedPlace("a panic's value")))
+			u.assign(site, u.single(u.shared("a panic's value")))
 		}
 	}
 }

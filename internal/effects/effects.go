@@ -56,7 +56,7 @@ func (u *unit) resultOf(i int) []Result {
 			out = append(out, r)
 		}
 	}
-	for j := range u.openInterfaces(top).all {
+	for j := range u.open(top).all {
 		p := u.places[j]
 		if p.ref.Kind != Invalid {
 			add(Result{Field: WholeValue, Ref: withoutField(p.ref)})

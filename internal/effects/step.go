@@ -33,7 +33,7 @@ func (u *unit) solve() {
 func (u *unit) step(in ssa.Instruction) {
 	switch in := in.(type) {
 	case *ssa.Alloc, *ssa.MakeSlice, *ssa.MakeMap, *ssa.MakeChan:
-		u.grow(in.(ssa.Value), 0, u.setOf(u.freshPlace(in)))
+		u.grow(in.(ssa.Value), 0, u.single(u.fresh(in)))
 	case *ssa.MakeInterface:
 		u.box(in)
 	case *ssa.MakeClosure:
@@ -54,11 +54,11 @@ func (u *unit) step(in ssa.Instruction) {
 	case *ssa.MultiConvert:
 		u.convert(in, in.X)
 	case *ssa.Slice:
-		u.assign(in, u.openInterfaces(u.value(in.X)))
+		u.assign(in, u.open(u.value(in.X)))
 	case *ssa.FieldAddr:
 		u.fieldAddr(in)
 	case *ssa.IndexAddr:
-		u.grow(in, 0, u.openInterfaces(u.value(in.X)))
+		u.grow(in, 0, u.open(u.value(in.X)))
 	case *ssa.Field:
 		u.assign(in, u.value(in.X))
 	case *ssa.Index:
@@ -66,7 +66,7 @@ func (u *unit) step(in ssa.Instruction) {
 	// Maps and slices give their elements. The second result of an assertion or a look-up is a
 	// bool, so only the first one grows.
 	case *ssa.Lookup:
-		u.addFirst(in, u.load(u.openInterfaces(u.value(in.X))))
+		u.first(in, u.load(u.open(u.value(in.X))))
 	case *ssa.TypeAssert:
 		u.typeAssert(in)
 	case *ssa.UnOp:
@@ -74,7 +74,7 @@ func (u *unit) step(in ssa.Instruction) {
 	case *ssa.Extract:
 		u.assign(in, u.part(in.Tuple, in.Index))
 	case *ssa.Range:
-		u.grow(in, 0, u.openInterfaces(u.value(in.X)))
+		u.grow(in, 0, u.open(u.value(in.X)))
 	// An iterator gives keys and values of what it goes through.
 	case *ssa.Next:
 		s := u.load(u.value(in.Iter))
@@ -84,7 +84,7 @@ func (u *unit) step(in ssa.Instruction) {
 		u.storeAt(in.Addr, in.Val)
 	// Writing to a map or a channel stores what is put into it.
 	case *ssa.MapUpdate:
-		m := u.openInterfaces(u.value(in.Map))
+		m := u.open(u.value(in.Map))
 		u.write(m, "")
 		u.store(m, u.value(in.Key))
 		u.store(m, u.value(in.Value))
@@ -100,8 +100,8 @@ func (u *unit) step(in ssa.Instruction) {
 	}
 }
 
-// addFirst adds s to a value, or to the first part of a tuple.
-func (u *unit) addFirst(v ssa.Value, s set) {
+// first adds s to a value, or to the first part of a tuple.
+func (u *unit) first(v ssa.Value, s set) {
 	t := v.Type()
 	if tuple, ok := t.(*types.Tuple); ok {
 		t = tuple.At(0).Type()
@@ -112,7 +112,7 @@ func (u *unit) addFirst(v ssa.Value, s set) {
 }
 
 func (u *unit) storeAt(addr, val ssa.Value) {
-	to := u.openInterfaces(u.value(addr))
+	to := u.open(u.value(addr))
 	u.write(to, "")
 	if u.p.hasRefs(val.Type()) {
 		u.store(to, u.value(val))
@@ -121,7 +121,7 @@ func (u *unit) storeAt(addr, val ssa.Value) {
 
 // throw records what a caller that recovers from a panic can reach through the panic's value.
 func (u *unit) throw(s set) {
-	for i := range u.reach(u.openInterfaces(s)).all {
+	for i := range u.reach(u.open(s)).all {
 		p := u.places[i]
 		if p.ref.Kind == Invalid || p.ref.Kind == Fresh {
 			continue
@@ -150,15 +150,15 @@ func (u *unit) unOp(in *ssa.UnOp) {
 		if _, global := in.X.(*ssa.Global); global && syntax.IsError(in.Type()) {
 			return // by convention, sentinel errors never change
 		}
-		u.assign(in, u.load(u.openInterfaces(u.value(in.X))))
+		u.assign(in, u.load(u.open(u.value(in.X))))
 	case token.ARROW:
-		u.addFirst(in, u.load(u.value(in.X)))
+		u.first(in, u.load(u.value(in.X)))
 	}
 }
 
 func (u *unit) fieldAddr(in *ssa.FieldAddr) {
 	var out set
-	for i := range u.openInterfaces(u.value(in.X)).all {
+	for i := range u.open(u.value(in.X)).all {
 		if u.places[i].box == nil && u.places[i].fn == nil {
 			out.add(u.field(i, in.Field))
 		}
@@ -171,9 +171,9 @@ func (u *unit) fieldAddr(in *ssa.FieldAddr) {
 func (u *unit) convert(in ssa.Value, x ssa.Value) {
 	if kind := syntax.Kind(x.Type()); kind != types.Invalid && kind != types.UnsafePointer {
 		if kind == types.Uintptr && u.p.hasRefs(in.Type()) {
-			u.grow(in, 0, u.setOf(u.sharedPlace("an address")))
+			u.grow(in, 0, u.single(u.shared("an address")))
 		} else if u.p.hasRefs(in.Type()) {
-			u.grow(in, 0, u.setOf(u.freshPlace(in.(ssa.Instruction))))
+			u.grow(in, 0, u.single(u.fresh(in.(ssa.Instruction))))
 		}
 		return
 	}
@@ -182,7 +182,7 @@ func (u *unit) convert(in ssa.Value, x ssa.Value) {
 
 func (u *unit) box(in *ssa.MakeInterface) {
 	box := u.place(place{box: in.X.Type(), site: in, field: WholeValue})
-	u.grow(in, 0, u.setOf(box))
+	u.grow(in, 0, u.single(box))
 	if s := u.value(in.X); !u.content[box].covers(s) {
 		u.content[box].union(s)
 		u.changed = true
@@ -208,7 +208,7 @@ func (u *unit) typeAssert(in *ssa.TypeAssert) {
 		}
 		x = out
 	}
-	u.addFirst(in, x)
+	u.first(in, x)
 }
 
 // closure makes the place of a function with what it captures. Its variables are then those of the
@@ -217,7 +217,7 @@ func (u *unit) closure(in *ssa.MakeClosure) {
 	f := in.Fn.(*ssa.Function)
 	u.enter(f)
 	place := u.function(f)
-	u.grow(in, 0, u.setOf(place))
+	u.grow(in, 0, u.single(place))
 	for i, b := range in.Bindings {
 		s := u.value(b)
 		u.grow(f.FreeVars[i], 0, s)

@@ -71,11 +71,11 @@ func newUnit(p *Program, fn *ssa.Function) *unit {
 	u.enter(fn)
 	for i, param := range fn.Params {
 		if p.hasRefs(param.Type()) {
-			u.grow(param, 0, u.setOf(u.param(Top, i, WholeValue)))
+			u.grow(param, 0, u.single(u.param(Top, i, WholeValue)))
 		}
 	}
 	for _, v := range fn.FreeVars { // variables of a closure that outlived its maker
-		u.grow(v, 0, u.setOf(u.sharedPlace(keptMemory)))
+		u.grow(v, 0, u.single(u.shared(keptMemory)))
 	}
 	return u
 }
@@ -135,11 +135,11 @@ func (h *heap) param(k Kind, i, field int) int {
 	return h.place(place{ref: Ref{Kind: k, Param: i, Field: field}, field: field})
 }
 
-func (h *heap) sharedPlace(name string) int {
+func (h *heap) shared(name string) int {
 	return h.place(place{ref: Ref{Kind: Shared, Field: WholeValue, Name: name}, field: WholeValue})
 }
 
-func (h *heap) freshPlace(site ssa.Instruction) int {
+func (h *heap) fresh(site ssa.Instruction) int {
 	return h.place(place{ref: Ref{Kind: Fresh, Field: WholeValue}, site: site, field: WholeValue})
 }
 
@@ -163,7 +163,7 @@ func (h *heap) field(i, field int) int {
 	return h.place(p)
 }
 
-func (h *heap) setOf(i int) set {
+func (h *heap) single(i int) set {
 	var s set
 	s.add(i)
 	return s
@@ -189,8 +189,8 @@ func (h *heap) load(s set) set {
 	return out
 }
 
-// openInterfaces replaces interface values by the values that they hold.
-func (h *heap) openInterfaces(s set) set {
+// open replaces interface values by the values that they hold.
+func (h *heap) open(s set) set {
 	var out set
 	for i := range s.all {
 		if p := h.places[i]; p.box != nil || p.fn != nil {
@@ -287,9 +287,9 @@ func (u *unit) part(v ssa.Value, i int) set {
 	case nil, *ssa.Const, *ssa.Builtin:
 		return nil
 	case *ssa.Global:
-		return u.setOf(u.sharedPlace(globalName(v)))
+		return u.single(u.shared(globalName(v)))
 	case *ssa.Function:
-		return u.setOf(u.function(v))
+		return u.single(u.function(v))
 	}
 	if n, ok := u.nodes[v]; ok && i < len(u.pts[n]) {
 		return u.pts[n][i]

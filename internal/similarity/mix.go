@@ -11,7 +11,7 @@ import "math"
 // standard error counts less, so that chance moves no weights. This makes the sum smooth, and a
 // descent along its gradient ends at the least value, since the sum is convex.
 func Mix(wholes []Shape, parts [][]Shape, start []float64, most float64) []float64 {
-	w := nearestWeights(start, start, most)
+	w := within(start, start, most)
 	var rows [][]float64 // of each name: the shares of the parts
 	var goals, noise []float64
 	for d, whole := range wholes {
@@ -55,7 +55,7 @@ func Mix(wholes []Shape, parts [][]Shape, start []float64, most float64) []float
 		for i := range w {
 			next[i] = w[i] - step*slope[i]
 		}
-		next = nearestWeights(next, start, most)
+		next = within(next, start, most)
 		if then, s := value(next); then < now {
 			w, now, slope = next, then, s
 			step *= 2
@@ -66,9 +66,9 @@ func Mix(wholes []Shape, parts [][]Shape, start []float64, most float64) []float
 	return w
 }
 
-// nearestWeights returns the nearest weights to w whose sum is 1 and that are within the ranges
-// around start: it takes the same amount from each, as far as its range allows.
-func nearestWeights(w, start []float64, most float64) []float64 {
+// within returns the nearest weights to w whose sum is 1 and that are within the ranges around
+// start: it takes the same amount from each, as far as its range allows.
+func within(w, start []float64, most float64) []float64 {
 	total := 0.0
 	for _, v := range start {
 		total += v

@@ -11,10 +11,10 @@ import (
 // pure lists the pure packages: their functions keep nothing between calls that a caller could see,
 // and touch nothing outside the process's memory. A candidate may start to use them. It may use any
 // other package only as far as the original does.
-var pure = wordSet(strings.Join(effects.Packages, " ") + " simd/archsimd")
+var pure = set(strings.Join(effects.Packages, " ") + " simd/archsimd")
 
 // impure lists the exceptions within the pure packages.
-var impure = wordSet(`
+var impure = set(`
 	fmt.Print fmt.Printf fmt.Println fmt.Scan fmt.Scanf fmt.Scanln
 	io.Pipe iter.Pull iter.Pull2
 	time.Now time.Since time.Until time.Sleep time.After time.AfterFunc time.Tick
@@ -22,7 +22,7 @@ var impure = wordSet(`
 	time.Timer time.Ticker`)
 
 // pureOnly lists single pure functions of packages that are not pure as a whole.
-var pureOnly = wordSet(`
+var pureOnly = set(`
 	net.JoinHostPort net.SplitHostPort reflect.TypeFor
 	path/filepath.Base path/filepath.Clean path/filepath.Dir path/filepath.Ext
 	path/filepath.FromSlash path/filepath.IsAbs path/filepath.IsLocal
@@ -46,7 +46,7 @@ func vectorised(names string) string {
 
 // stateful lists packages whose types keep state or break the rules of types. The policy refuses a
 // candidate that names one of these types.
-var stateful = wordSet(`sync sync/atomic unsafe unique weak reflect`)
+var stateful = set(`sync sync/atomic unsafe unique weak reflect`)
 
 // topics names the outside thing that a package touches; the longest matching prefix counts.
 var topics = []struct{ prefix, what string }{
@@ -94,8 +94,8 @@ func objectName(obj types.Object) string {
 	return obj.Pkg().Path() + "." + name
 }
 
-// wordSet makes a set of words.
-func wordSet(words string) map[string]bool {
+// set makes a set of words.
+func set(words string) map[string]bool {
 	m := make(map[string]bool)
 	for _, w := range strings.Fields(words) {
 		m[w] = true

@@ -29,7 +29,7 @@ func chance(c *code, report func(ast.Node, string, string, string)) {
 }
 
 // machines lists names in pure packages whose value differs from machine to machine.
-var machines = wordSet(
+var machines = set(
 	`strconv.IntSize math/bits.UintSize encoding/binary.NativeEndian path/filepath.Separator path/filepath.ListSeparator`)
 
 func isConst(obj types.Object) bool { _, ok := obj.(*types.Const); return ok }

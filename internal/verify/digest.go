@@ -52,7 +52,7 @@ const (
 )
 
 // hashing lists packages whose functions make digests.
-var hashing = wordSet(
+var hashing = set(
 	`hash hash/fnv hash/crc32 hash/crc64 hash/adler32 hash/maphash crypto/md5 crypto/sha1 crypto/sha256 crypto/sha512 crypto/hmac`)
 
 // makesDigest reports whether a call of the library yields a digest.
@@ -273,10 +273,10 @@ func fromGlobal(v ssa.Value) bool {
 }
 
 // deciding lists packages whose functions compare, search or sort their arguments.
-var deciding = wordSet(`slices sort bytes strings cmp maps reflect crypto/subtle crypto/hmac`)
+var deciding = set(`slices sort bytes strings cmp maps reflect crypto/subtle crypto/hmac`)
 
 // movingFunctions lists the functions of those packages that only move their arguments.
-var movingFunctions = wordSet(`Clone Grow Clip Insert Delete Reverse Concat Repeat All Values Collect Copy Keys Append`)
+var movingFunctions = set(`Clone Grow Clip Insert Delete Reverse Concat Repeat All Values Collect Copy Keys Append`)
 
 // depthAsked returns which kind of digest a library function decides by.
 func (d *digestFlow) depthAsked(in *ssa.Call) (how depth) {

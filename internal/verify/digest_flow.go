@@ -317,7 +317,7 @@ func libraryDepth(t types.Type) depth {
 }
 
 // formPackages lists packages whose functions express the same value in another form.
-var formPackages = wordSet(`math/bits math strconv encoding/hex fmt`)
+var formPackages = set(`math/bits math strconv encoding/hex fmt`)
 
 func packageOf(f *ssa.Function) string {
 	if f.Object() != nil && f.Object().Pkg() != nil {

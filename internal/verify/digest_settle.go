@@ -310,7 +310,7 @@ func (s *elementCheck) compares(in ssa.Instruction) bool {
 }
 
 // comparing lists library functions that compare whole values.
-var comparing = wordSet(`Equal EqualFold Compare HasPrefix HasSuffix EqualFunc Contains ContainsFunc Index IndexFunc`)
+var comparing = set(`Equal EqualFold Compare HasPrefix HasSuffix EqualFunc Contains ContainsFunc Index IndexFunc`)
 
 // comparesInside reports whether a function of the file compares its elements and returns the
 // outcome as a bool.

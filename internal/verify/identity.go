@@ -121,7 +121,7 @@ func wordSize(c *code, report func(ast.Node, string, string, string)) {
 }
 
 // words lists the constants whose value depends on the word size.
-var words = wordSet(`math.MaxInt math.MinInt math.MaxUint`)
+var words = set(`math.MaxInt math.MinInt math.MaxUint`)
 
 // mentionsWord reports whether some part of a constant expression depends on the size of a word.
 func (c *code) mentionsWord(e ast.Expr) bool {

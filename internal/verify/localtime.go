@@ -6,11 +6,11 @@ import (
 )
 
 // local lists functions whose result is, or may be, a time in the machine's own zone.
-var local = wordSet(`time.Unix time.UnixMilli time.UnixMicro time.Parse
+var local = set(`time.Unix time.UnixMilli time.UnixMicro time.Parse
 	time.Time.UnmarshalText time.Time.UnmarshalJSON time.Time.UnmarshalBinary time.Time.GobDecode`)
 
 // zoneFreeMethods lists methods whose result does not depend on the zone of the time.
-var zoneFreeMethods = wordSet(`time.Time.UTC time.Time.In time.Time.Unix time.Time.UnixMilli time.Time.UnixMicro
+var zoneFreeMethods = set(`time.Time.UTC time.Time.In time.Time.Unix time.Time.UnixMilli time.Time.UnixMicro
 	time.Time.UnixNano
 	time.Time.Sub time.Time.Before time.Time.After time.Time.Equal time.Time.Compare time.Time.IsZero`)
 

@@ -21,7 +21,7 @@ func (w *walk) isInside(obj types.Object) bool {
 }
 
 // callbacks lists functions of package maps that run code for each entry.
-var callbacks = wordSet(`maps.EqualFunc maps.DeleteFunc`)
+var callbacks = set(`maps.EqualFunc maps.DeleteFunc`)
 
 // tells reports whether a call in the body reveals the current entry to code outside. The callee
 // may keep an argument that depends on the entry, or behave by its earlier calls.

@@ -98,8 +98,8 @@ func usedFunc(c *code, e ast.Expr) types.Object {
 }
 
 var (
-	walker    = wordSet(`maps.Keys maps.Values maps.All`)
-	orderless = wordSet(`slices.Sorted slices.SortedFunc slices.SortedStableFunc maps.Collect maps.Insert`)
+	walker    = set(`maps.Keys maps.Values maps.All`)
+	orderless = set(`slices.Sorted slices.SortedFunc slices.SortedStableFunc maps.Collect maps.Insert`)
 )
 
 // sortedLists returns the variables that the code passes to a sorting function.

@@ -212,7 +212,7 @@ func isNeverChanged(t types.Type) bool {
 
 // immutable are types of values that several goroutines may use at once, since their methods only
 // read them.
-var immutable = wordSet("regexp.Regexp strings.Replacer")
+var immutable = set("regexp.Regexp strings.Replacer")
 
 // asks reports whether a method of the library is called that writes nothing of its receiver and
 // returns nothing of it. path leads to the parent of the method's name.
