@@ -32,10 +32,10 @@ calls, however rare they are. A few extremes are timed on their own.
 
 With --profile it runs the benchmark under the profiler and compares where the time goes
 with production: by callee and by line, as 1 minus the total variation distance. While the
-two are less alike than --similar, it tries other forms, in this order: other work between
-the calls, as a caller does; inputs in memory instead of caches; more or fewer inputs;
-other shares of the groups. It compares the chosen form with samples that were held out.
-It says what cannot be made alike, and why.
+two are less alike than --similar, it tries calls whose input has just been read and other
+work between them, inputs that lie in memory and not in caches, more or fewer inputs until
+they repeat, and other shares of the groups. It compares the form that it chose with
+samples that were held out. It says what cannot be made alike, and why.
 
 Examples:
   beagle bench --corpus calls.jsonl ./tags.Normalize
