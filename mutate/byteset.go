@@ -88,7 +88,7 @@ func (vs Values) entries(e *ast.IndexExpr, operand ast.Expr) (set [256]bool, ok 
 	if !vs.p.IsGlobal(v) || !vs.p.Same(e.Index, operand) || vs.p.Same(e.X, operand) || vs.p.Same(e, operand) {
 		return set, false
 	}
-	table, _ := vs.guarded(func(ev *evaluator) Value { return ev.global(v) })
+	table, _ := vs.guarded(func(ev *evaluator) Value { return ev.valueOfGlobal(v) })
 	list, _ := table.([]Value)
 	if len(list) < len(set) {
 		return set, false
@@ -165,7 +165,7 @@ func (vs Values) comparison(e *ast.BinaryExpr, operand ast.Expr) (set [256]bool,
 		if y {
 			order = -order
 		}
-		set[c] = ordered(e.Op, order)
+		set[c] = compareHolds(e.Op, order)
 	}
 	return set, slices.Contains(comparisons, e.Op)
 }

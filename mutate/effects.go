@@ -49,7 +49,7 @@ type effectsVisitor struct {
 	follow func(*effectsVisitor, *ast.FuncDecl) // handles a call of a function of the candidate file
 }
 
-func (a *effectsVisitor) inside(v *types.Var) bool {
+func (a *effectsVisitor) isInside(v *types.Var) bool {
 	return v != nil && a.root.Pos() <= v.Pos() && v.Pos() < a.root.End()
 }
 
@@ -122,14 +122,14 @@ func (a *effectsVisitor) visit(n ast.Node) bool {
 func (a *effectsVisitor) write(l ast.Expr) {
 	l = ast.Unparen(l)
 	if id, ok := l.(*ast.Ident); ok {
-		if id.Name != "_" && !a.inside(a.p.Var(id)) {
+		if id.Name != "_" && !a.isInside(a.p.Var(id)) {
 			a.Writes = true
 		}
 		return
 	}
 	// An element of an array that was declared inside stays inside.
 	if ix, ok := l.(*ast.IndexExpr); ok {
-		if v := a.p.Var(ix.X); a.inside(v) {
+		if v := a.p.Var(ix.X); a.isInside(v) {
 			if syntax.Is[*types.Array](v.Type()) {
 				return
 			}

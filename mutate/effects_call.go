@@ -75,9 +75,9 @@ func (a *effectsVisitor) builtin(n *ast.CallExpr, name string) {
 	case "append":
 		a.Allocs, a.Reads = true, true
 		// the call may write behind the length
-		a.Writes = a.Writes || !a.p.OwnMemory(nil, n.Args[0]) && !a.own(n.Args[0])
+		a.Writes = a.Writes || !a.p.OwnMemory(nil, n.Args[0]) && !a.isOwn(n.Args[0])
 	case "copy":
-		a.Reads, a.Writes = true, a.Writes || !a.own(n.Args[0])
+		a.Reads, a.Writes = true, a.Writes || !a.isOwn(n.Args[0])
 	case "panic":
 		a.Panics = true
 	default: // clear, delete, close, print, recover
@@ -85,10 +85,10 @@ func (a *effectsVisitor) builtin(n *ast.CallExpr, name string) {
 	}
 }
 
-// own reports whether a slice is a variable of the piece that only holds memory made for it.
-func (a *effectsVisitor) own(e ast.Expr) bool {
+// isOwn reports whether a slice is a variable of the piece that only holds memory made for it.
+func (a *effectsVisitor) isOwn(e ast.Expr) bool {
 	v := a.p.Var(e)
-	return a.inside(v) && !a.parameter(v) && a.p.keepsToOwn(v, a.root)
+	return a.isInside(v) && !a.parameter(v) && a.p.keepsToOwn(v, a.root)
 }
 
 func (a *effectsVisitor) function(fn *types.Func) {

@@ -94,7 +94,7 @@ func (p *Pass) onlyStep(f *ast.ForStmt, v *types.Var) ast.Stmt {
 		return step
 	}
 	_, continues, ok := p.Branches(f.Body)
-	if !ok || len(continues) > 0 || !within(step, f.Body.List) {
+	if !ok || len(continues) > 0 || !isAmong(step, f.Body.List) {
 		return nil
 	}
 	return step

@@ -44,7 +44,7 @@ func (vs Values) EvalGlobal(v *types.Var) (Value, error) {
 	if !vs.p.Frozen(v) {
 		return nil, fmt.Errorf("%s may change: %w", v.Name(), ErrEval)
 	}
-	return vs.guarded(func(ev *evaluator) Value { return ev.global(v) })
+	return vs.guarded(func(ev *evaluator) Value { return ev.valueOfGlobal(v) })
 }
 
 type globalValue struct {
@@ -91,14 +91,14 @@ func (ev *evaluator) tick(n ast.Node) {
 	}
 }
 
-// global returns the value of a package-level variable, and computes it once.
-func (ev *evaluator) global(v *types.Var) Value {
+// valueOfGlobal returns the value of a package-level variable, and computes it once.
+func (ev *evaluator) valueOfGlobal(v *types.Var) Value {
 	k := &ev.p.base().known
 	k.mu.Lock()
 	g, ok := k.globals[v]
 	k.mu.Unlock()
 	if !ok {
-		g = ev.initial(v)
+		g = ev.initialValue(v)
 		k.mu.Lock()
 		if k.globals == nil {
 			k.globals = map[*types.Var]globalValue{}
@@ -112,9 +112,9 @@ func (ev *evaluator) global(v *types.Var) Value {
 	return g.val
 }
 
-// initial evaluates an initialiser, with its own count of steps and of calls. Its outcome must not
-// depend on which code asks first.
-func (ev *evaluator) initial(v *types.Var) (g globalValue) {
+// initialValue evaluates an initialiser, with its own count of steps and of calls. Its outcome must
+// not depend on which code asks first.
+func (ev *evaluator) initialValue(v *types.Var) (g globalValue) {
 	if !ev.p.Frozen(v) {
 		return globalValue{failed: &evalFailure{v.Name()}}
 	}
@@ -169,14 +169,14 @@ func (ev *evaluator) result(ft *ast.FuncType) *types.Var {
 	}
 	if names := ft.Results.List[0].Names; len(names) == 1 {
 		v := ev.p.Info.Defs[names[0]].(*types.Var)
-		ev.vars[v] = ev.zero(v.Type())
+		ev.vars[v] = ev.zeroValue(v.Type())
 		return v
 	}
 	return nil
 }
 
-// zero returns the zero value of a type, and fails for types that the evaluator lacks.
-func (ev *evaluator) zero(t types.Type) Value {
+// zeroValue returns the zero value of a type, and fails for types that the evaluator lacks.
+func (ev *evaluator) zeroValue(t types.Type) Value {
 	switch u := t.Underlying().(type) {
 	case *types.Basic:
 		switch {
@@ -193,7 +193,7 @@ func (ev *evaluator) zero(t types.Type) Value {
 		if u.Len() <= 1<<16 {
 			list := make([]Value, u.Len())
 			for i := range list {
-				list[i] = ev.zero(u.Elem())
+				list[i] = ev.zeroValue(u.Elem())
 			}
 			return list
 		}
@@ -318,5 +318,5 @@ func (ev *evaluator) variable(id *ast.Ident) Value {
 	if !ev.p.IsGlobal(v) {
 		ev.fail(id)
 	}
-	return ev.global(v)
+	return ev.valueOfGlobal(v)
 }

@@ -61,22 +61,22 @@ func compare(op token.Token, x, y Value) Value {
 			return (x == y) == (op == token.EQL)
 		}
 	case string:
-		return ordered(op, cmp.Compare(x, y.(string)))
+		return compareHolds(op, cmp.Compare(x, y.(string)))
 	case int64:
 		if y, ok := y.(int64); ok {
-			return ordered(op, cmp.Compare(x, y))
+			return compareHolds(op, cmp.Compare(x, y))
 		}
 	case uint64:
 		if y, ok := y.(uint64); ok {
-			return ordered(op, cmp.Compare(x, y))
+			return compareHolds(op, cmp.Compare(x, y))
 		}
 	}
 	panic(evalFailure{"a comparison"})
 }
 
-// ordered returns the outcome of a comparison of two values. order is their order, as [cmp.Compare]
-// returns it.
-func ordered(op token.Token, order int) bool {
+// compareHolds returns the outcome of a comparison of two values. order is their order, as
+// [cmp.Compare] returns it.
+func compareHolds(op token.Token, order int) bool {
 	switch op {
 	case token.EQL:
 		return order == 0

@@ -227,14 +227,14 @@ func (ev *evaluator) composite(e *ast.CompositeLit) Value {
 			ev.fail(e)
 		}
 		for len(list) <= at {
-			list = append(list, ev.zero(elem))
+			list = append(list, ev.zeroValue(elem))
 		}
 		list[at] = ev.fit(ev.expr(x), elem)
 		at++
 	}
 	// The rest of an array is zero.
 	for int64(len(list)) < n {
-		list = append(list, ev.zero(elem))
+		list = append(list, ev.zeroValue(elem))
 	}
 	return list
 }
@@ -350,7 +350,7 @@ func (ev *evaluator) builtin(e *ast.CallExpr, name string) Value {
 		if n := ev.index(e.Args[1]); ok && n <= 1<<16 {
 			list := make([]Value, n)
 			for i := range list {
-				list[i] = ev.zero(s.Elem())
+				list[i] = ev.zeroValue(s.Elem())
 			}
 			return list
 		}
@@ -373,7 +373,7 @@ func (ev *evaluator) declare(s *ast.DeclStmt) {
 			case len(vs.Values) == len(vs.Names):
 				ev.vars[v] = ev.fit(clone(ev.expr(vs.Values[i])), v.Type())
 			case len(vs.Values) == 0:
-				ev.vars[v] = ev.zero(v.Type())
+				ev.vars[v] = ev.zeroValue(v.Type())
 			default:
 				ev.fail(s)
 			}

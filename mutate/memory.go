@@ -17,7 +17,7 @@ func (p *Pass) Frozen(v *types.Var) bool {
 	if !p.IsGlobal(v) || v.Exported() || p.Initialiser(v) == nil {
 		return false
 	}
-	return !p.Assigned(v, p.File) && !p.shared(v)
+	return !p.Assigned(v, p.File) && !p.isShared(v)
 }
 
 // NeverChanges reports whether a package-level variable, with its elements, always has the value of
@@ -60,9 +60,9 @@ func (p *Pass) declares(v *types.Var) bool {
 	return false
 }
 
-// shared reports whether a slice or a map in v gets another name, through which code may change its
-// elements.
-func (p *Pass) shared(v *types.Var) bool {
+// isShared reports whether a slice or a map in v gets another name, through which code may change
+// its elements.
+func (p *Pass) isShared(v *types.Var) bool {
 	if !holdsElements(v.Type()) {
 		return false
 	}

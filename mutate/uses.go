@@ -58,7 +58,7 @@ func (p *Pass) Changes(e ast.Expr) bool {
 		case *ast.IncDecStmt:
 			return true
 		case *ast.AssignStmt:
-			return within(child, up.Lhs)
+			return isAmong(child, up.Lhs)
 		case *ast.RangeStmt:
 			return up.Key == child || up.Value == child
 		case *ast.CallExpr:
@@ -86,7 +86,7 @@ func (p *Pass) PointerMethod(sel *ast.SelectorExpr) bool {
 	return ptr && !already
 }
 
-func within[N ast.Node](n ast.Node, list []N) bool {
+func isAmong[N ast.Node](n ast.Node, list []N) bool {
 	for _, m := range list {
 		if ast.Node(m) == n {
 			return true

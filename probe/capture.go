@@ -131,7 +131,7 @@ func (a *arming) enter(args unsafe.Pointer) (c Call) {
 		c.slot = a.record(args, from)
 	}
 	now := elapsed()
-	a.spent(time.Duration(now - from))
+	a.addCost(time.Duration(now - from))
 	if a.site.about.returns { // without the probe's own time
 		c.began = now
 	}
@@ -141,10 +141,10 @@ func (a *arming) enter(args unsafe.Pointer) (c Call) {
 // cold is what a first call takes at most that was not interrupted.
 const cold = 100 * time.Microsecond
 
-// spent moves the estimate of the median a step towards d. A mean would mostly show how often the
+// addCost moves the estimate of the median a step towards d. A mean would mostly show how often the
 // kernel took the processor away. The first steps are large: after a first call that was
 // interrupted, or an easy one, the session would capture too few calls for long, or too many.
-func (a *arming) spent(d time.Duration) {
+func (a *arming) addCost(d time.Duration) {
 	step := int64(min(2+a.taken.Load()/4, 16))
 	m := a.nanos.Load()
 	switch {

@@ -73,7 +73,7 @@ func TestSpent(t *testing.T) {
 				d = c.seldom
 			}
 			a.taken.Add(1)
-			a.spent(d)
+			a.addCost(d)
 		}
 		if got := time.Duration(a.nanos.Load()); got < c.usual/3 || got > 3*c.usual {
 			t.Errorf("%v, then %v and seldom %v: the median is %v", c.first, c.usual, c.seldom, got)

@@ -96,7 +96,7 @@ func Load(dir string, names ...string) ([]Task, error) {
 				Remedy: "there are " + strings.Join(order, ", "),
 			}
 		}
-		t, err := read(path)
+		t, err := readTask(path)
 		if err != nil {
 			return nil, err
 		}
@@ -105,8 +105,8 @@ func Load(dir string, names ...string) ([]Task, error) {
 	return out, nil
 }
 
-// read reads one description.
-func read(path string) (*Task, error) {
+// readTask reads one description.
+func readTask(path string) (*Task, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err

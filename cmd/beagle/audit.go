@@ -42,6 +42,7 @@ func init() { auditCommand.run = runAudit }
 // runAudit audits benchmarks, and exits with status 1 if there are findings.
 func runAudit(ctx context.Context, c *command, args []string, std stdio) (int, error) {
 	var o audit.Options
+	// Read the command line.
 	f := c.flags(std)
 	f.StringVar(&o.Dir, "C", ".", "`directory` to work in")
 	f.Var(listFlag{&o.Tags}, "tags", "build `tags`, separated by commas")
@@ -81,6 +82,7 @@ func runAudit(ctx context.Context, c *command, args []string, std stdio) (int, e
 	if *sarif != "" && *sarif != "-" {
 		err = errors.Join(err, writeSARIF(*sarif, r))
 	}
+	// Findings end with status 1, so that CI fails.
 	if err == nil && len(r.Findings) > 0 {
 		return exitNo, nil
 	}

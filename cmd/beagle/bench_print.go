@@ -35,6 +35,7 @@ func printMade(w io.Writer, plan *benchfile.Plan, m *beagle.ProductionBenchmark)
 		fmt.Fprintf(w, "  %-10s and %d smaller groups, down to %.2g %% of the calls\n", "", n,
 			100*m.Groups[len(m.Groups)-1].Share)
 	}
+	// Extremes run alone. Some groups have another weight than the recording gave them.
 	for _, x := range m.Extremes {
 		fmt.Fprintf(w, "  %-10s %s\n", "alone", x)
 	}
@@ -80,6 +81,7 @@ func printFit(w io.Writer, f *beagle.BenchmarkFit) {
 		verdict = fmt.Sprintf("the estimate reaches %.4g %%; the samples do not exclude less", 100*f.Needed)
 	}
 	fmt.Fprintf(w, "  %-10s %s\n", "similarity", verdict)
+	// Both similarities stand beside what two profiles of one program would have by chance.
 	for _, s := range []struct {
 		by string
 		beagle.Similarity
@@ -95,7 +97,7 @@ func printFit(w io.Writer, f *beagle.BenchmarkFit) {
 	if f.Held {
 		fmt.Fprintf(w, "  %-10s the form was chosen with the other half of production's samples\n", "")
 	}
-	// Print how alike production is to itself, the tries, and the unlike parts.
+	// No benchmark can be more alike to production than production is to itself.
 	if i := f.Itself; i != nil {
 		halves := "one half of its samples against the other"
 		if i.ByTime {
@@ -107,6 +109,7 @@ func printFit(w io.Writer, f *beagle.BenchmarkFit) {
 			100*i.Lines.Estimate, 100*i.Lines.Low, 100*i.Lines.High)
 	}
 	fmt.Fprintf(w, "  %-10s %.2f %% of production's time is below the function\n", "share", 100*f.Share)
+	// Last come the forms, with a star at those that were taken, and what stays unlike.
 	for _, t := range f.Tried {
 		mark := " "
 		if t.Accepted {

@@ -98,7 +98,7 @@ func (o *campaignFlags) flags(f *flagSet) {
 	f.StringVar(&o.spots.config, "config", "", "`file` with services; "+settings.Name+" of the checkout by default")
 	f.StringVar(&o.spots.service, "service", "", "`name` of the service in that file; needed when it has several")
 	f.StringVar(&o.spots.price, "price", "",
-		"price of an hour of one core: `0.04`, 0.04EUR, or a family such as aws/c7g")
+		"`price` of an hour of one core: 0.04, 0.04EUR, or a family such as aws/c7g")
 	f.Float64Var(&o.spots.cores, "cores", 0,
 		"cores that the whole service keeps busy; by default taken from the profiles")
 	f.Float64Var(&o.spots.least, "least", 0.5, "least net share in percent that is worth a change")
@@ -121,7 +121,8 @@ func (o *campaignFlags) flags(f *flagSet) {
 	f.Uint64Var(&s.Seed, "seed", s.Seed, "seed of the searches")
 	// The inputs, and what earlier campaigns left.
 	f.StringVar(&o.inputs, "inputs", "", "`directory` of recorded calls: tags.Normalize.jsonl for .../tags.Normalize")
-	f.StringVar(&o.at, "at", "", "capture the calls of each function at these probes, as for capture --at")
+	f.StringVar(&o.at, "at", "",
+		"capture the calls of each function at the probes of these `addresses`, as for capture --at")
 	f.BoolVar(&o.again, "again", false, "try functions again that earlier campaigns tried without success")
 	f.BoolVar(&o.anyway, "anyway", false, "go on although a saving frees no machine")
 	f.BoolVar(&o.noBench, "no-bench", false, "compare no benchmark of a winner's inputs with the profile")
@@ -381,6 +382,7 @@ func (o *campaignRun) begin(ctx context.Context, sources []string) error {
 			Remedy: "leave the service alone, or go on with --anyway",
 		}
 	}
+	// Gather what the plan rests on: earlier attempts, the directory, and heads where they lead.
 	memory, err := o.remembered()
 	if err != nil {
 		return err
@@ -405,7 +407,7 @@ func (o *campaignRun) begin(ctx context.Context, sources []string) error {
 	if !o.spec.Score.IsZero() {
 		s.Campaign.Score = o.spec.Score.String()
 	}
-	// Callers are needed for escalation.
+	// Callers are needed for escalation. Note what the user named and the profile does not have.
 	o.relate(t, s)
 	for _, name := range o.first {
 		if !slices.ContainsFunc(t.Hotspots.Hotspots, func(h beagle.Hotspot) bool { return h.Target == name }) {
@@ -413,6 +415,7 @@ func (o *campaignRun) begin(ctx context.Context, sources []string) error {
 				name+" of --first is not a hot spot: beagle hotspots --why says why")
 		}
 	}
+	// Plan, and keep the flags and the plan: --resume reads both.
 	s.Plan()
 	o.state = s
 	if s.Next() == nil {
@@ -458,8 +461,12 @@ func (o *campaignRun) find() (b campaigns.Base, err error) {
 		}
 	}
 	if len(found) != 1 {
+		what := fmt.Sprintf("--resume %q: no campaign begins with that", o.resume)
+		if len(found) > 1 {
+			what = fmt.Sprintf("--resume %q: %d campaigns begin with that", o.resume, len(found))
+		}
 		return b, &beagle.UsageError{
-			What:   fmt.Sprintf("--resume %q fits %s", o.resume, plural(len(found), "campaign")),
+			What:   what,
 			Remedy: "the campaigns of this machine are in " + filepath.Join(o.store.Dir(), "campaigns"),
 		}
 	}

@@ -137,15 +137,15 @@ func (o *captureFlags) flags(f *flagSet) {
 	f.DurationVar(&o.long, "for", 30*time.Second, "start, ask: length of the capture")
 	f.IntVar(&o.samples, "samples", 0, "start, ask: stop after `n` calls of each process; 0 means when --for ends")
 	f.IntVar(&o.start.Rate, "rate", 0, "calls a second of each site and process, at most 1000 (default 10; ask: 1000)")
-	f.IntVar(&o.start.Bytes, "bytes", 0, "bytes a second of each process (default 262144)")
-	f.IntVar(&o.start.Text, "text", 0, "bytes that are recorded of a text (default 256)")
-	f.IntVar(&o.start.Elements, "elements", 0, "elements that are recorded of a list (default 64)")
-	f.IntVar(&o.start.Depth, "depth", 0, "levels of references that are recorded (default 3)")
-	f.IntVar(&o.start.Event, "call-bytes", 0, "bytes that are recorded of a call (default 2048)")
+	f.IntVar(&o.start.Bytes, "bytes", 0, "most bytes a second of each process (default 262144)")
+	f.IntVar(&o.start.Text, "text", 0, "most bytes recorded of a text (default 256)")
+	f.IntVar(&o.start.Elements, "elements", 0, "most elements recorded of a list (default 64)")
+	f.IntVar(&o.start.Depth, "depth", 0, "most levels of references recorded (default 3)")
+	f.IntVar(&o.start.Event, "call-bytes", 0, "most bytes recorded of a call (default 2048)")
 	// How far to read, and what to hide.
 	f.BoolVar(&o.start.Raw, "raw", false, "record text as it is")
 	f.BoolVar(&o.start.Follow, "follow", false, "follow pointers, whose memory other goroutines may write")
-	f.BoolVar(&o.start.Maps, "maps", false, "read maps: the process ends if one is written at that moment")
+	f.BoolVar(&o.start.Maps, "maps", false, "read maps: the Go runtime ends the process if a call writes one meanwhile")
 	f.Var(listFlag{&o.start.Names}, "secret-names", "further `names` of parameters, fields and keys that are secret")
 	f.Var(listFlag{&o.start.Types}, "secret-types", "`types` that are secret, as import/path.Name")
 	f.Func("secret-pattern", "a further regular `expression` of secret text; may be given several times",
@@ -273,7 +273,7 @@ func (o *captureFlags) prepare(ctx context.Context) (err error) {
 	if o.unit, err = o.target(ctx); err != nil {
 		return err
 	}
-	if err := o.open(o.unit); err != nil {
+	if err := o.openFile(o.unit); err != nil {
 		return err
 	}
 	o.start.Sites = o.sites(o.rest)

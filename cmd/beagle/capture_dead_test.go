@@ -192,7 +192,7 @@ func TestEmptyFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := &captureFlags{out: link}
-	if err := o.open(u); err != nil {
+	if err := o.openFile(u); err != nil {
 		t.Fatal(err)
 	}
 	defer o.file.discard()
@@ -225,7 +225,7 @@ func TestCallsAreSaved(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := &captureFlags{out: filepath.Join(dir, "calls.jsonl")}
-	if err := o.open(u); err != nil {
+	if err := o.openFile(u); err != nil {
 		t.Fatal(err)
 	}
 	defer o.file.discard()

@@ -20,9 +20,9 @@ type callFile struct {
 	next *os.File
 }
 
-// open opens the file of --out, if there is one, before anything is captured: captured calls that
-// cannot be written are lost.
-func (o *captureFlags) open(u *source.Unit) error {
+// openFile opens the file of --out, if there is one, before anything is captured: captured calls
+// that cannot be written are lost.
+func (o *captureFlags) openFile(u *source.Unit) error {
 	if o.out == "" {
 		return nil
 	}
@@ -78,7 +78,7 @@ func (f *callFile) older(u *source.Unit) (*capture.Records, error) {
 // another place, which the error names.
 func (f *callFile) write(u *source.Unit, r *capture.Records) error {
 	if len(r.List) == 0 {
-		return f.empty(u, r)
+		return f.writeOrigin(u, r)
 	}
 	err := f.merge(u, r)
 	if err == nil {
@@ -111,8 +111,8 @@ func (f *callFile) merge(u *source.Unit, r *capture.Records) error {
 	return os.Rename(f.next.Name(), f.path)
 }
 
-// empty adds the origin of a capture without usable calls to a file that exists.
-func (f *callFile) empty(u *source.Unit, r *capture.Records) error {
+// writeOrigin adds the origin of a capture without usable calls to a file that exists.
+func (f *callFile) writeOrigin(u *source.Unit, r *capture.Records) error {
 	all, err := f.older(u)
 	if err == nil && len(all.List) == 0 {
 		err = fmt.Errorf("no usable call was captured, so %s is not written%s", f.path, emptyReasons(r))

@@ -38,7 +38,7 @@ func capturePull(ctx context.Context, o *captureFlags, clients []*capture.Client
 	if err != nil {
 		return exitUsage, err
 	}
-	if err := o.open(target); err != nil {
+	if err := o.openFile(target); err != nil {
 		return exitNo, err
 	}
 	all := make([]capture.Pulled, len(clients))

@@ -14,12 +14,12 @@ import (
 // contractFlags declares the flags of a version's contract.
 func contractFlags(f *flagSet, s *flow.Spec) {
 	f.StringVar(&s.Requires, "requires", "",
-		"a Go `condition` on the parameters: only inputs that keep to it count (docs/contracts.md); of functions of a "+
-			"group 'NAME: CONDITION; NAME: CONDITION'")
+		"a Go `condition` on the parameters: only inputs that keep to it count (docs/contracts.md); for a group "+
+			"'NAME: CONDITION; NAME: CONDITION'")
 	f.Var(listFlag{&s.Ignore}, "ignore",
 		"`differences` that do not count: error-text, panic-value, nil-empty, capacity, scratch")
 	f.BoolVar(&s.Strict, "strict", false,
-		"look for no contract under which a rejected version would be right, which takes some seconds")
+		"reject at once: do not search some seconds for a contract under which a version would be right")
 }
 
 // writeGuarded writes the guarded form of a near miss, if there is one.

@@ -51,14 +51,14 @@ Examples:
       ./pkg/tags.Normalize
 
 The target is a function (also unexported), a method (the receiver's type without a star),
-or a generic function. A type stands for its unexported fields, its methods and what uses
-the fields, and several names in braces are one group: then data layout may change, and
-the package's tests and benchmarks judge (docs/inplace.md). The package is a directory
-(./pkg), an import path, or left out for the current directory.
+or a generic function. Several names in braces are one group. A type is a group of its
+unexported fields, its methods and the functions that use the fields. In a group the data
+layout may change, and the package's tests and benchmarks judge (docs/inplace.md). The
+package is a directory (./pkg), an import path, or left out for the current directory.
 
 Exit status: 0 when the run ended with a verdict (improved or not), 1 when something
-failed, 2 for bad input, 130 when interrupted: the run can be resumed, unless its inputs
-were not recorded yet, when there is nothing to resume.`,
+failed, 2 for bad input, 130 when interrupted. An interrupted run can be resumed once its
+inputs are recorded.`,
 }
 
 func init() { evolveCommand.run = runEvolve }
@@ -74,16 +74,17 @@ func specFlags(f *flagSet, s *flow.Spec) {
 	f.StringVar(&s.Dir, "C", s.Dir, "work in this `directory`'s module")
 	f.Var(listFlag{&s.Tags}, "tags", "build tags, separated by `commas`")
 	f.StringVar(&s.CorpusFile, "corpus", "",
-		"take the inputs from this `file` of JSON lines (docs/corpus.md) instead of from the tests; of functions of a "+
-			"group NAME=FILE,NAME=FILE")
+		"take the inputs from this `file` of JSON lines (docs/corpus.md) instead of from the tests; for a group "+
+			"NAME=FILE,NAME=FILE")
 	f.DurationVar(&s.Fuzz, "fuzz", s.Fuzz, "longest search for inputs on which a finalist differs, in processor time")
 	f.DurationVar(&s.Measure, "measure", s.Measure, "time to measure the finalists, at most")
-	f.Float64Var(&s.MinGain, "min-gain", s.MinGain, "call nothing faster that gains less; 0.01 is 1 %")
+	f.Float64Var(&s.MinGain, "min-gain", s.MinGain, "least gain that counts as faster; 0.01 is 1 %")
 	f.StringVar(&s.Sandbox, "sandbox", s.Sandbox,
 		"auto: use what the kernel offers and say what is missing; require: refuse when anything is missing")
 	f.StringVar(&s.Evidence, "evidence", flow.EvidenceAuto,
-		"auto: recorded calls, or the package's own tests where there can be none (docs/inplace.md); corpus; "+
-			"inplace; state: inplace for methods whose receiver may keep state, otherwise auto")
+		"judge by this `evidence` (docs/inplace.md): corpus, recorded calls; inplace, the package's own tests; auto, "+
+			"a corpus where calls can be recorded; state, inplace for methods whose receiver may keep state, "+
+			"otherwise auto")
 	scoreFlags(f, s)
 	f.BoolVar(&s.Force, "force", false, "go on although the audit refuses the inputs")
 	f.BoolVar(&s.WithSimd, "with-simd", false,
@@ -197,10 +198,10 @@ func searchFlags(f *flagSet, spec *flow.Spec) {
 	f.BoolVar(&spec.Anew, "anew", false, "record, verify and measure everything anew; reuse nothing of earlier runs")
 	f.BoolVar(&spec.Across, "across", false, acrossText)
 	f.BoolVar(&spec.Fastest, "fastest", false,
-		"the fastest version wins, not the simplest within 5 % of it and three quarters of its gain")
+		"let the fastest version win, not the simplest within 5 % of it that keeps three quarters of its gain")
 	f.Var(listFlag{&spec.Rules}, "rules",
 		"use only these rewrites and sets, separated by `commas` ('beagle explain' lists them; the sets are default, "+
-			"suite and all; lift, part of default and all, calls the library instead)")
+			"suite and all; lift, in default and all, replaces code by calls of the library)")
 	f.BoolVar(&spec.NoLift, "no-lift", false, "do not look for pieces of the function that the library has")
 }
 

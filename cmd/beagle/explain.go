@@ -92,6 +92,7 @@ func runExplain(_ context.Context, c *command, args []string, std stdio) (int, e
 	case *asJSON:
 		docs, here := make([]ruleDoc, len(chosen)), rules.MeasuredHere()
 		for i, m := range chosen {
+			// Beside what a rule says of itself stands what was counted and measured.
 			before, after := m.Example()
 			docs[i] = ruleDoc{Name: m.Name, Doc: m.Doc, Class: m.Class, Before: before, After: after,
 				Off: isOff(m), Stays: rules.Reason(m.Name)}

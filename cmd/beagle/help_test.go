@@ -23,3 +23,21 @@ func TestHelpFits(t *testing.T) {
 		}
 	}
 }
+
+// TestHelpSpellsFlags: help spells flags as the examples do, and begins a line with a default that
+// does not fit into the line before it.
+func TestHelpSpellsFlags(t *testing.T) {
+	for verb, wants := range map[string][]string{
+		"evolve":  {"usage: beagle evolve [flags] PKG.Func", "\n  -C directory\n", "\n  --key-file file\n", "\n    \t(default 5s)\n"},
+		"ledger":  {"usage: beagle ledger [flags]\n", "\n  --add file\n"},
+		"version": {"usage: beagle version\n"},
+	} {
+		var help bytes.Buffer
+		run([]string{verb, "--help"}, stdio{&help, io.Discard})
+		for _, want := range wants {
+			if !strings.Contains(help.String(), want) {
+				t.Errorf("beagle %s --help lacks %q:\n%s", verb, want, help.String())
+			}
+		}
+	}
+}

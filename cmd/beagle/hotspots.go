@@ -35,8 +35,8 @@ instances that they stand for: 40@cpu.pprof stands for 40.
   flat   time in the function's own instructions
   cum    time in it and all that it calls
   net    time in it and in callees without an entry of their own, with the garbage
-         collection that it causes. No time counts twice: all net shares add up to the
-         whole at most.
+         collection that it causes. No time counts twice, so all net shares add up to
+         100 % at most.
 
 A live profile is spread over five minutes, in many short slices: the load of a service
 drifts, and one piece knows one moment of it. The service is profiled for one or two
@@ -85,10 +85,10 @@ func (h *hotspotFlags) add(f *flagSet) {
 	f.StringVar(&h.dir, "C", ".", "the checkout that was profiled: a `directory` in its module")
 	f.StringVar(&h.own, "own", "",
 		"import path `prefixes` of your own code, with commas; the checkout's module by default")
-	f.StringVar(&h.kind, "kind", "", "rank by `cpu`, alloc, block or mutex; cpu when there is a CPU profile")
+	f.StringVar(&h.kind, "kind", "", "rank by this `kind`: cpu, alloc, block or mutex; cpu when there is a CPU profile")
 	f.StringVar(&h.config, "config", "", "`file` with services; "+settings.Name+" of the checkout by default")
 	f.StringVar(&h.service, "service", "", "`name` of the service in that file; needed when it has several")
-	f.StringVar(&h.price, "price", "", "price of an hour of one core: `0.04`, 0.04EUR, or a family such as aws/c7g")
+	f.StringVar(&h.price, "price", "", "`price` of an hour of one core: 0.04, 0.04EUR, or a family such as aws/c7g")
 	// The question. Without one, the answer is the list.
 	f.StringVar(&h.why, "why", "", "say why `FUNC` is or is not among the hot spots")
 	f.StringVar(&h.diff, "diff", "", "list what changed since the profile or directory `OLD`")
@@ -105,7 +105,7 @@ func (h *hotspotFlags) add(f *flagSet) {
 	f.Float64Var(&h.instances, "instances", 0, "instances that each SOURCE stands for, unless it names them")
 	f.Float64Var(&h.cores, "cores", 0, "cores that the whole service keeps busy; by default taken from the profiles")
 	f.Float64Var(&h.least, "least", 0.5, "least net share in percent; smaller functions count for their callers")
-	f.BoolVar(&h.heads, "heads", false, "list functions without an entry, too, that campaign --heads takes up")
+	f.BoolVar(&h.heads, "heads", false, "also list the functions without an entry that campaign --heads takes up")
 	f.BoolVar(&h.across, "across", false,
 		"with --heads: a search changes functions of other packages of the module, too")
 	f.BoolVar(&h.asJSON, "json", false, "print one JSON object (docs/json.md)")

@@ -38,7 +38,7 @@ func init() { ledgerCommand.run = runLedger }
 // runLedger adds changes to the ledger, and prints it.
 func runLedger(_ context.Context, c *command, args []string, std stdio) (int, error) {
 	f := c.flags(std)
-	add := f.String("add", "", "append the lines of this file to the ledger; - is standard input")
+	add := f.String("add", "", "append the lines of this `file` to the ledger; - is standard input")
 	asJSON := f.Bool("json", false, "print the ledger as one JSON object")
 	if _, err := parse(f, args, 0, 0); err != nil {
 		return exitUsage, err

@@ -173,15 +173,34 @@ func (c *command) flags(std stdio) *flagSet {
 	f.SetOutput(io.Discard)
 	f.Usage = func() {} // a mistake gets one line, not a page
 	help := func() {
-		fmt.Fprintf(std.out, "usage: beagle %s [flags] %s\n\n%s\n", c.name, c.args, strings.TrimSpace(c.long))
+		usage := []string{"usage: beagle", c.name}
 		if hasFlags(f) {
-			fmt.Fprintln(std.out, "\nFlags:")
-			f.SetOutput(std.out)
-			f.VisitAll(wrapUsage)
-			f.PrintDefaults()
+			usage = append(usage, "[flags]")
+		}
+		if c.args != "" {
+			usage = append(usage, c.args)
+		}
+		fmt.Fprintf(std.out, "%s\n\n%s\n", strings.Join(usage, " "), strings.TrimSpace(c.long))
+		if hasFlags(f) {
+			fmt.Fprint(std.out, "\nFlags:\n", flagList(f))
 		}
 	}
 	return &flagSet{f, help, c.args}
+}
+
+// aFlag is the beginning of a flag in the list of the flag package, with a name of two letters or
+// more.
+var aFlag = regexp.MustCompile(`(?m)^  -([a-z][a-z-]+)`)
+
+// flagList returns the flags with their texts, spelled as in the examples: --corpus, but -C.
+func flagList(f *flag.FlagSet) string {
+	var b strings.Builder
+	f.SetOutput(&b)
+	f.VisitAll(wrapUsage)
+	f.PrintDefaults()
+	list := aFlag.ReplaceAllString(b.String(), "  --$1")
+	// A default that does not fit into the last line of its text begins the next one.
+	return strings.ReplaceAll(list, "\t (default", "\t(default")
 }
 
 // given reports whether a flag is on the command line.

@@ -21,8 +21,8 @@ The program beagle-mcp serves. It must lie beside beagle or on the PATH: 'go ins
 ./cmd/beagle-mcp'.
 
 Works in one module (-C); agents read profiles below its directory, and nothing else. The
-flags here decide what is checked and measured, and for how long: no tool argument can
-turn it down. Nothing is written to the checkout.
+flags here decide what is checked and measured, and for how long. No argument of a tool
+can weaken that. Nothing is written to the checkout.
 
 Inputs from a file (--corpus) may come from production: agents see their shapes, not their
 values, unless --redact no.
@@ -59,7 +59,7 @@ func mcpFlags(f *flagSet, o *flow.ToolOrder) {
 	f.Var(listFlag{&o.At}, "at", "let agents ask the probes at these `addresses`, as for capture --at")
 	f.Var(pidFlag{&o.PIDs}, "pid", "let agents capture in these running `processes` without a probe, by uprobes")
 	f.StringVar(&o.Token, "token", "", "`file` with the probes' token, as capture --token has it")
-	f.Func("source", "a profile of production that agents may read, as hotspots takes it; may be repeated",
+	f.Func("source", "a profile of production that agents may read: a `SOURCE` as for hotspots; may be repeated",
 		func(text string) error { o.Sources = append(o.Sources, text); return nil })
 }
 

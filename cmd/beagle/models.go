@@ -48,23 +48,23 @@ func (o *modelOptions) flags(f *flagSet, m *flow.Models) {
 		"ask models at these `temperatures`, separated by commas; the search learns which pays")
 	f.Float64Var(&o.dollars, "budget-usd", 0, "spend no more than this on models (default 1 for models with a price)")
 	f.Int64Var(&m.Caps.Tokens, "budget-tokens", 0, "use no more tokens than this, of prompts and replies")
-	f.Int64Var(&m.Caps.Calls, "budget-calls", 0, "make no more calls than this")
+	f.Int64Var(&m.Caps.Calls, "budget-calls", 0, "make no more calls of models than this")
 	f.Float64Var(&o.priceIn, "price-in", 0,
 		"`dollars` for a million tokens of prompts, for models whose price is not known")
 	f.Float64Var(&o.priceOut, "price-out", 0, "`dollars` for a million tokens of replies")
 	// Limits of each call.
-	f.IntVar(&m.InFlight, "in-flight", 4, "calls under way at once")
+	f.IntVar(&m.InFlight, "in-flight", 4, "calls of models under way at once")
 	f.IntVar(&m.MaxTokens, "max-tokens", 8192, "the most `tokens` that a reply may have")
 	f.DurationVar(&m.Limit, "call-limit", 0,
-		"time for one call, its retries included (default 3m; 10m when an agent takes part)")
+		"time for one call of a model, its retries included (default 3m; 10m when an agent takes part)")
 	// Privacy.
 	f.BoolVar(&m.Offline, "offline", false, "nothing leaves this machine: models at other addresses are refused")
 	f.StringVar(&m.Redact, "redact", "auto",
 		"yes: models get shapes instead of captured values; no; auto: yes for inputs from a file")
 	// Recordings, lessons, and the part of the rules.
-	f.StringVar(&m.Record, "record", "", "record replies and the way of the search into this `directory`")
+	f.StringVar(&m.Record, "record", "", "record the models' replies and the search's decisions in this `directory`")
 	f.StringVar(&m.Replay, "replay", "",
-		"take replies and the way of the search from this `directory`; no model is asked")
+		"take replies and decisions from this `directory` of --record; no model is asked")
 	f.Var(manyFlag{&m.Lessons}, "lessons", "teach models the lessons of this `directory` too")
 	f.BoolVar(&m.NoRules, "no-rules", false, "models alone: no rewrite proposes anything")
 }

@@ -37,6 +37,7 @@ func init() { ratesCommand.run = runRates }
 func runRates(ctx context.Context, c *command, args []string, std stdio) (int, error) {
 	d := flow.Defaults()
 	o := trials.Options{Measure: d.Measure, MinGain: d.MinGain}
+	// Read the command line.
 	f := c.flags(std)
 	n := f.Int("trials", 20, "trials of a function against itself, earlier ones included")
 	gains := f.Int("gains", -1, "trials of each true gain; as many as --trials by default")
@@ -81,6 +82,7 @@ func runRates(ctx context.Context, c *command, args []string, std stdio) (int, e
 			Remedy: "make some: beagle rates --trials 20",
 		}
 	}
+	// Keep the rates for the reports of later runs, and print them.
 	if err := flow.KeepRates(s, rates); err != nil {
 		return exitNo, err
 	}

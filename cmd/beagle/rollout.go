@@ -146,7 +146,7 @@ func (o *startFlags) flags(f *flagSet) {
 	f.Float64Var(&o.slow, "slow", 0, "start: milliseconds above which a request is slow")
 	f.BoolVar(&o.noShadow, "no-shadow", false, "start: without a shadow of these versions")
 	f.StringVar(&o.unit, "unit", "",
-		"start: the unit that chance assigns to an arm: slice, the default, or `request`, for functions with a context")
+		"start: the `unit` that chance assigns to an arm: slice, the default, or request, for functions with a context")
 	f.DurationVar(&o.slice, "slice", 20*time.Millisecond, "start: length of an arm's slice")
 	f.IntVar(&o.orders.Turns, "turns", 10, "start: turns that are summed into a block")
 	f.Float64Var(&o.orders.MostErrors, "most-errors", 0.02,

@@ -91,7 +91,7 @@ func (l *flight) prepare(ctx context.Context) error {
 		}
 	}
 	// Take up the state of an earlier start, or begin with a plan that the processes can carry out.
-	if err := l.open(held.Build, func(p rollout.Plan) rollout.Plan {
+	if err := l.resumeOrBegin(held.Build, func(p rollout.Plan) rollout.Plan {
 		if l.rehearses {
 			p.Ramp, p.StepBlocks, p.MostBlocks = []float64{rehearsedShare}, neverBlocks, neverBlocks
 		}
@@ -214,8 +214,8 @@ func (o *rolloutFlags) shadowed(build string) error {
 	return nil
 }
 
-// open goes on with the state of an earlier start, or begins by the plan.
-func (l *flight) open(build string, complete func(rollout.Plan) rollout.Plan) error {
+// resumeOrBegin goes on with the state of an earlier start, or begins by the plan.
+func (l *flight) resumeOrBegin(build string, complete func(rollout.Plan) rollout.Plan) error {
 	var err error
 	// Go on with the state of an earlier start, if it is about this build.
 	l.f, err = l.base.Load()

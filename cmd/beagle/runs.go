@@ -48,8 +48,8 @@ var resumeCommand = &command{
 	name: "resume", args: "RUN",
 	short: "go on with a run that was stopped",
 	long: `
-Goes on with a run that was interrupted or killed, in the directory where it began,
-wherever one stands. What was evaluated before is not evaluated again.
+Goes on with a run that was interrupted or killed, in the directory where it began. The
+command works from any directory. What was evaluated before is not evaluated again.
 
 Examples:
   beagle resume 3f2a`,
@@ -249,6 +249,7 @@ func runCancel(ctx context.Context, c *command, args []string, std stdio) (int, 
 			Remedy: "'beagle show " + run.ID + "' shows its result",
 		}
 	}
+	// A server passes the request on; a process of this machine finds it in the store.
 	if d, _, away, err := findServer(run.ID); err != nil || away {
 		if err == nil {
 			err = d.Cancel(ctx, run.ID, *judge)

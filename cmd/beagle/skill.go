@@ -37,7 +37,7 @@ var skillCLI string
 // runSkill prints instructions for coding agents.
 func runSkill(_ context.Context, c *command, args []string, std stdio) (int, error) {
 	f := c.flags(std)
-	format := f.String("format", "agents", "`agents` (a section for AGENTS.md) or skill (a SKILL.md)")
+	format := f.String("format", "agents", "the `format`: agents (a section for AGENTS.md) or skill (a SKILL.md)")
 	cli := f.Bool("cli", false, "instructions for the command line instead of the tools of 'beagle mcp'")
 	if _, err := parse(f, args, 0, 0); err != nil {
 		return exitUsage, err

@@ -34,10 +34,9 @@ Examples:
   beagle suite --against 'go fix ./...'    # any command that changes files where it runs
   beagle suite --dir ~/src/my-suite
 
-A goal, where there is one, is half of a gain that is known: as many times as fast as the
-factor in the middle between 1 and the known one. It is met when the low end of the
-interval meets it. A task that must be answered with advice is met when the advice was
-named and no version applied it.
+A goal, where there is one, is half of a known gain: 1 + (k - 1)/2 times as fast, where a
+known version is k times as fast. It is met when the low end of the interval meets it. A
+task that asks for advice is met when the advice was named and no version applied it.
 
 Exit status: 0 when all tasks ran, 1 when something failed, 2 for bad input, 130 when
 interrupted.`,
@@ -95,6 +94,7 @@ func (o *suiteOptions) validate() error {
 // runSuite runs an optimiser on tasks of a suite.
 func runSuite(ctx context.Context, c *command, args []string, std stdio) (int, error) {
 	var o suiteOptions
+	// Read the command line.
 	f := c.flags(std)
 	o.flags(f)
 	names, err := parse(f, args, 0, 1000)
@@ -122,7 +122,7 @@ func runSuite(ctx context.Context, c *command, args []string, std stdio) (int, e
 	if o.list {
 		return exitOK, listTasks(std.out, tasks, o.json)
 	}
-	// Run them.
+	// Run them, by a search each or by the command of --against.
 	s, err := openStore()
 	if err != nil {
 		return exitNo, err

@@ -17,7 +17,7 @@ const maxTogether = 64
 func splitTarget(args []string) (target string, rest []string) {
 	// The group ends at the first file or directory.
 	n := 1
-	for n < len(args) && !isThere(args[n]) && !strings.HasSuffix(args[n], ".go") {
+	for n < len(args) && !exists(args[n]) && !strings.HasSuffix(args[n], ".go") {
 		n++
 	}
 	// The words share all up to the dot before the names: a package.
@@ -44,7 +44,7 @@ func splitTarget(args []string) (target string, rest []string) {
 	return prefix + "{" + strings.Join(names, ",") + "}", args[n:]
 }
 
-func isThere(path string) bool {
+func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
 }

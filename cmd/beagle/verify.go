@@ -37,8 +37,8 @@ helpers that it uses as they are need not be copied:
 A type, or a group of functions, is one target as for 'beagle evolve': a file declares
 what changes of it, fields of the type included.
 
-For a directory, each Go file except tests is judged as one version. What was recorded is
-kept, and taken again as long as the module and the toolchain are the same; --anew records
+In a directory, each Go file except tests is one version. Recorded inputs are kept, and
+serve later commands while the module and the toolchain stay the same; --anew records them
 again.
 
 Examples:
@@ -93,8 +93,8 @@ func verifyExit(v *beagle.Verdict, measured bool) int {
 	return exitNo
 }
 
-// worse returns the exit status of two versions together.
-func worse(a, b int) int {
+// worseStatus returns the exit status of two versions together.
+func worseStatus(a, b int) int {
 	for _, status := range []int{exitFailed, exitNo, exitForbidden, exitNoCompile, exitNotFaster} {
 		if a == status || b == status {
 			return status
@@ -110,9 +110,9 @@ func runVerify(ctx context.Context, c *command, args []string, std stdio) (int, 
 	f := c.flags(std)
 	specFlags(f, &spec)
 	contractFlags(f, &spec)
-	guarded := f.String("guarded", "", "write the guarded form of a near miss to this `file`; of one version only")
+	guarded := f.String("guarded", "", "write the guarded form of a near miss to this `file`; for a single version")
 	asJSON := f.Bool("json", false,
-		"print the verdict as one JSON object; of several versions, an object a line (docs/json.md)")
+		"print the verdict as one JSON object; for several versions, one object a line (docs/json.md)")
 	quiet := f.Bool("quiet", false, "print no progress")
 	f.BoolVar(&spec.NoMeasure, "no-measure", false, "judge the behaviour alone: no version is timed")
 	f.BoolVar(&spec.Anew, "anew", false, "record the inputs anew")
@@ -243,7 +243,7 @@ func (s *verdicts) tell(i int, v *beagle.Verdict) {
 		s.told = make([]*beagle.Verdict, len(s.versions))
 	}
 	s.told[i] = v
-	s.status = worse(s.status, verifyExit(v, s.measured))
+	s.status = worseStatus(s.status, verifyExit(v, s.measured))
 	// One version prints its verdict alone. Several print a line of JSON each, or a headed text.
 	switch {
 	case s.json && s.several:

@@ -40,9 +40,9 @@ an SLO's error budget, the cost of a month, and the processors of an instance. -
 lists such a service before others. Only with --campaigns do findings start campaigns,
 within that much money for 30 days.
 
-Without --once it takes profiles every --every until it is stopped. It opens nothing by
-itself. The windows are in the store. After a stop it continues where it was.
-docs/watch.md has the details.
+Without --once it takes profiles every --every until it is stopped, and continues there
+when it is started again: the windows are in the store. It changes no code and opens no
+pull request. docs/watch.md has the details.
 
 Examples:
   beagle watch --once profiles/                     # each profile once, by its time
@@ -107,7 +107,7 @@ func (o *watchFlags) flags(f *flagSet) {
 	f.BoolVar(&o.next, "next", false, "print the services that were watched, in the order in which to work on them")
 	f.Float64Var(&o.campaigns, "campaigns", 0, "start campaigns that answer findings, for this much `money` in 30 "+
 		"days, in the currency of --price; 0 for none")
-	f.StringVar(&o.price, "price", "", "price of an hour of one core: `0.04`, 0.04EUR, or a family such as aws/c7g; "+
+	f.StringVar(&o.price, "price", "", "`price` of an hour of one core: 0.04, 0.04EUR, or a family such as aws/c7g; "+
 		"price of "+settings.Name+" by default")
 	f.BoolVar(&o.asJSON, "json", false, "print one JSON object for each look (docs/json.md)")
 	f.BoolVar(&o.quiet, "quiet", false, "print no warnings")
@@ -174,7 +174,7 @@ func runWatch(ctx context.Context, c *command, args []string, std stdio) (int, e
 	if err != nil {
 		return exitUsage, err
 	}
-	w, err := o.open(job)
+	w, err := o.openArchive(job)
 	if err != nil {
 		return exitUsage, err
 	}
@@ -203,8 +203,8 @@ type watcher struct {
 	monitored *monitor
 }
 
-// open opens the archive of a watch, with the settings of beagle.yaml.
-func (o *watchFlags) open(job *hotspotJob) (*watcher, error) {
+// openArchive opens the archive of a watch, with the settings of beagle.yaml.
+func (o *watchFlags) openArchive(job *hotspotJob) (*watcher, error) {
 	w := &watcher{watchFlags: o, job: job, name: job.options.Service.Name}
 	if o.as != "" {
 		w.name = o.as
@@ -362,10 +362,10 @@ func readTargets(file string) (out []watch.Target, err error) {
 // look reads the sources once and prints the news.
 func (w *watcher) look(ctx context.Context) (int, error) {
 	// Read new profiles, and judge the windows that they complete.
-	if err := w.read(ctx); err != nil {
+	if err := w.readProfiles(ctx); err != nil {
 		return exitUsage, err
 	}
-	w.archive.Bad = w.monitored.badIn(ctx)
+	w.archive.Bad = w.monitored.badCounts(ctx)
 	j, err := w.archive.Judge(time.Now(), w.options)
 	if err != nil {
 		return exitUsage, err
@@ -396,8 +396,8 @@ func (w *watcher) look(ctx context.Context) (int, error) {
 	return exitOK, nil
 }
 
-// read adds the profiles of the sources to the archive.
-func (w *watcher) read(ctx context.Context) error {
+// readProfiles adds the profiles of the sources to the archive.
+func (w *watcher) readProfiles(ctx context.Context) error {
 	sources := w.job.sources
 	if len(sources) == 1 && sources[0] == os.DevNull {
 		return nil

@@ -76,9 +76,9 @@ func (w *watcher) monitor() (*monitor, error) {
 	return m, nil
 }
 
-// bad asks for the share of bad events of an objective in a window that ends at a time. The share
-// of a window without events is 0.
-func (m *monitor) bad(ctx context.Context, o slo.Objective, window string, end time.Time) (float64, bool) {
+// badShare asks for the share of bad events of an objective in a window that ends at a time. The
+// share of a window without events is 0.
+func (m *monitor) badShare(ctx context.Context, o slo.Objective, window string, end time.Time) (float64, bool) {
 	bad, total, ratio := o.Queries(window)
 	ask := *m.prometheus
 	ask.At = end
@@ -92,8 +92,8 @@ func (m *monitor) bad(ctx context.Context, o slo.Objective, window string, end t
 	return 0, false
 }
 
-// badIn returns a window's counts for the SLOs.
-func (m *monitor) badIn(ctx context.Context) func(time.Time, time.Duration) map[string]float64 {
+// badCounts returns a window's counts for the SLOs.
+func (m *monitor) badCounts(ctx context.Context) func(time.Time, time.Duration) map[string]float64 {
 	if len(m.objectives) == 0 {
 		return nil
 	}
@@ -103,7 +103,7 @@ func (m *monitor) badIn(ctx context.Context) func(time.Time, time.Duration) map[
 		defer cancel()
 		out := map[string]float64{}
 		for _, o := range m.objectives {
-			if v, ok := m.bad(ctx, o, fmt.Sprintf("%.0fs", length.Seconds()), end); ok {
+			if v, ok := m.badShare(ctx, o, fmt.Sprintf("%.0fs", length.Seconds()), end); ok {
 				out[o.Name] = v
 			}
 		}
@@ -121,7 +121,7 @@ func (m *monitor) limitFindings(ctx context.Context, c watch.Config, trends map[
 		s := watch.SLO{Name: o.Name, Allowed: o.Allowed, Bad: map[string]float64{}}
 		for _, b := range watch.Burns {
 			for _, window := range []string{b.Long, b.Short} {
-				if v, ok := m.bad(ctx, o, window, now); ok {
+				if v, ok := m.badShare(ctx, o, window, now); ok {
 					s.Bad[window] = v
 				}
 			}

@@ -20,7 +20,7 @@ for 'beagle evolve' (docs/fleet.md).
 
 Kinds of work: llm (make candidates), build (record inputs, write reports), verify (the
 full verification), and bench (all that is timed: one thing at a time, and one worker of a
-machine). A machine that does bench alone is left in peace.
+machine). Give bench a machine of its own: nothing disturbs its measurements there.
 
 The work is done by the program beagle-temporal, which lies beside beagle or on the PATH,
 or which BEAGLE_TEMPORAL names.

@@ -147,8 +147,8 @@ func (x *benchmark) inspect(root ast.Node, visit func(ast.Node) bool) {
 	})
 }
 
-// is reports whether an expression is a variable.
-func (x *benchmark) is(e ast.Expr, v *types.Var) bool {
+// isVariable reports whether an expression is a variable.
+func (x *benchmark) isVariable(e ast.Expr, v *types.Var) bool {
 	id, ok := ast.Unparen(e).(*ast.Ident)
 	return ok && v != nil && x.pkg.TypesInfo.Uses[id] == v
 }
@@ -156,12 +156,12 @@ func (x *benchmark) is(e ast.Expr, v *types.Var) bool {
 // isN reports whether an expression is b.N.
 func (x *benchmark) isN(e ast.Node) bool {
 	sel, ok := e.(*ast.SelectorExpr)
-	return ok && sel.Sel.Name == "N" && x.is(sel.X, x.b)
+	return ok && sel.Sel.Name == "N" && x.isVariable(sel.X, x.b)
 }
 
 // method returns the name of the method of b that a call calls, or "".
 func (x *benchmark) method(call *ast.CallExpr) string {
-	if sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr); ok && x.is(sel.X, x.b) {
+	if sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr); ok && x.isVariable(sel.X, x.b) {
 		return sel.Sel.Name
 	}
 	return ""
@@ -200,7 +200,7 @@ func (x *benchmark) kind(parts ...ast.Node) (kind loopKind, ok bool) {
 			case !isCall:
 			case x.method(call) == "Loop":
 				kind, ok = overLoop, true
-			case isNext(x.pkg.TypesInfo, call):
+			case isPBNext(x.pkg.TypesInfo, call):
 				kind, ok = parallel, true
 			}
 			return true
@@ -209,8 +209,8 @@ func (x *benchmark) kind(parts ...ast.Node) (kind loopKind, ok bool) {
 	return kind, ok
 }
 
-// isNext reports whether a call is of (*testing.PB).Next.
-func isNext(info *types.Info, call *ast.CallExpr) bool {
+// isPBNext reports whether a call is of (*testing.PB).Next.
+func isPBNext(info *types.Info, call *ast.CallExpr) bool {
 	sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
 	return ok && sel.Sel.Name == "Next" && isTesting(info.TypeOf(sel.X), "PB")
 }

@@ -38,7 +38,7 @@ func usedUp(x *pass) {
 				return true
 			}
 			// Is that a variable from before the loop, which nothing in the loop makes anew?
-			v := x.outer(l, call.Args[does.arg])
+			v := x.outerVariable(l, call.Args[does.arg])
 			if v == nil || does.drains && !isReader(v.Type()) || !does.drains && x.meansSorted() ||
 				x.renewed(l, v, call) {
 				return true
@@ -83,7 +83,7 @@ func (x *pass) usesUp(f *types.Func, deep int) *argumentUse {
 	}
 	for i := range f.Signature().Params().Len() {
 		v := f.Signature().Params().At(i)
-		if u := (&trackedParam{x, v, deep}).usedUp(decl.Body, false, false); u != nil && !x.assigned(decl.Body, v) {
+		if u := (&trackedParam{x, v, deep}).findUse(decl.Body, false, false); u != nil && !x.assigned(decl.Body, v) {
 			return &argumentUse{i, u.drains}
 		}
 	}
@@ -97,10 +97,10 @@ type trackedParam struct {
 	deep int
 }
 
-// usedUp looks for code that uses the parameter up, and that no condition outside of loops may
+// findUse looks for code that uses the parameter up, and that no condition outside of loops may
 // leave out. A swap sorts where its elements were compared; one that was not may shuffle or
 // reverse.
-func (p *trackedParam) usedUp(code ast.Node, inLoop, compared bool) (found *argumentUse) {
+func (p *trackedParam) findUse(code ast.Node, inLoop, compared bool) (found *argumentUse) {
 	ast.Inspect(code, func(n ast.Node) bool {
 		if found != nil || n == code {
 			return found == nil
@@ -109,14 +109,14 @@ func (p *trackedParam) usedUp(code ast.Node, inLoop, compared bool) (found *argu
 		case *ast.FuncLit:
 			return false
 		case *ast.ForStmt:
-			found = p.usedUp(n, true, compared || p.compares(n.Cond))
+			found = p.findUse(n, true, compared || p.compares(n.Cond))
 			return false
 		case *ast.RangeStmt:
-			found = p.usedUp(n, true, compared)
+			found = p.findUse(n, true, compared)
 			return false
 		case *ast.IfStmt:
 			if inLoop {
-				found = p.usedUp(n, true, compared || p.compares(n.Cond))
+				found = p.findUse(n, true, compared || p.compares(n.Cond))
 			}
 			return false
 		case *ast.AssignStmt:
@@ -141,7 +141,7 @@ func (p *trackedParam) compares(cond ast.Expr) (found bool) {
 		if ok && slices.Contains([]token.Token{token.LSS, token.GTR, token.LEQ, token.GEQ}, b.Op) {
 			for _, e := range []ast.Expr{b.X, b.Y} {
 				ix, ok := ast.Unparen(e).(*ast.IndexExpr)
-				found = found || ok && p.is(ix.X, p.v)
+				found = found || ok && p.isVariable(ix.X, p.v)
 			}
 		}
 		return !found
@@ -155,7 +155,7 @@ func (p *trackedParam) swaps(a *ast.AssignStmt) bool {
 		return false
 	}
 	for _, e := range slices.Concat(a.Lhs, a.Rhs) {
-		if ix, ok := ast.Unparen(e).(*ast.IndexExpr); !ok || !p.is(ix.X, p.v) {
+		if ix, ok := ast.Unparen(e).(*ast.IndexExpr); !ok || !p.isVariable(ix.X, p.v) {
 			return false
 		}
 	}
@@ -164,12 +164,12 @@ func (p *trackedParam) swaps(a *ast.AssignStmt) bool {
 
 // call returns how a call uses the parameter up: as an argument, or by a method that reads.
 func (p *trackedParam) call(call *ast.CallExpr, inLoop bool) *argumentUse {
-	if sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr); ok && inLoop && p.is(sel.X, p.v) &&
+	if sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr); ok && inLoop && p.isVariable(sel.X, p.v) &&
 		strings.HasPrefix(sel.Sel.Name, "Read") && isReader(p.v.Type()) {
 		return &argumentUse{drains: true}
 	}
 	u := p.usesUp(callee(p.pkg.TypesInfo, call), p.deep-1)
-	if u == nil || u.arg >= len(call.Args) || !p.is(call.Args[u.arg], p.v) {
+	if u == nil || u.arg >= len(call.Args) || !p.isVariable(call.Args[u.arg], p.v) {
 		return nil
 	}
 	return u
@@ -180,7 +180,7 @@ func (x *pass) assigned(code ast.Node, v *types.Var) (found bool) {
 	ast.Inspect(code, func(n ast.Node) bool {
 		if a, ok := n.(*ast.AssignStmt); ok {
 			for _, e := range a.Lhs {
-				found = found || x.is(ast.Unparen(e), v)
+				found = found || x.isVariable(ast.Unparen(e), v)
 			}
 		}
 		return !found
@@ -191,9 +191,9 @@ func (x *pass) assigned(code ast.Node, v *types.Var) (found bool) {
 // meansSorted reports whether the benchmark says that its input is sorted.
 func (x *pass) meansSorted() bool { return strings.Contains(strings.ToLower(x.name), "sorted") }
 
-// outer returns the variable that an argument is made of, if it is declared outside of the loop. It
-// returns nil if the argument is not one variable or a part of it.
-func (x *pass) outer(l loop, e ast.Expr) *types.Var {
+// outerVariable returns the variable that an argument is made of, if it is declared outside of the
+// loop. It returns nil if the argument is not one variable or a part of it.
+func (x *pass) outerVariable(l loop, e ast.Expr) *types.Var {
 	for {
 		switch at := ast.Unparen(e).(type) {
 		case *ast.UnaryExpr:
@@ -235,7 +235,7 @@ func (x *pass) renewed(l loop, v *types.Var, but *ast.CallExpr) bool {
 				found = found || mentions(info, e, v)
 			}
 		case *ast.UnaryExpr:
-			found = found || n.Op == token.AND && x.is(n.X, v) && !contains(but, n.Pos())
+			found = found || n.Op == token.AND && x.isVariable(n.X, v) && !contains(but, n.Pos())
 		case *ast.CallExpr:
 			if n == but {
 				return true

@@ -57,8 +57,8 @@ func loopless(x *pass) {
 		switch n := n.(type) {
 		case *ast.SelectorExpr:
 			handed = handed || x.isN(n) ||
-				x.is(n.X, x.b) && slices.Contains([]string{"Run", "RunParallel", "Loop"}, n.Sel.Name)
-			return !x.is(n.X, x.b)
+				x.isVariable(n.X, x.b) && slices.Contains([]string{"Run", "RunParallel", "Loop"}, n.Sel.Name)
+			return !x.isVariable(n.X, x.b)
 		case *ast.Ident:
 			handed = handed || x.pkg.TypesInfo.Uses[n] == x.b
 		}

@@ -57,7 +57,7 @@ func (x *pass) calls(visit func(call *ast.CallExpr, f *types.Func, used bool)) {
 				if len(n.Rhs) != 1 {
 					return true
 				}
-				e, used = n.Rhs[0], slices.ContainsFunc(n.Lhs, func(to ast.Expr) bool { return x.read(l, to) })
+				e, used = n.Rhs[0], slices.ContainsFunc(n.Lhs, func(to ast.Expr) bool { return x.isRead(l, to) })
 			default:
 				return true
 			}
@@ -100,9 +100,9 @@ func (x *pass) isEliminated(call *ast.CallExpr, f *types.Func) bool {
 	return true
 }
 
-// read reports whether the code reads a variable that a loop assigns to. A local variable is read
-// where it stands in an expression, but not in _ = v.
-func (x *pass) read(l loop, to ast.Expr) bool {
+// isRead reports whether the code reads a variable that a loop assigns to. A local variable
+// is read where it stands in an expression, but not in _ = v.
+func (x *pass) isRead(l loop, to ast.Expr) bool {
 	id, ok := ast.Unparen(to).(*ast.Ident)
 	if !ok {
 		return true
@@ -120,7 +120,7 @@ func (x *pass) read(l loop, to ast.Expr) bool {
 		a, ok := n.(*ast.AssignStmt)
 		if ok && a.Tok != token.ASSIGN && a.Tok != token.DEFINE {
 			for _, e := range a.Lhs { // v += f(x) adds up
-				read = read || x.is(e, v)
+				read = read || x.isVariable(e, v)
 			}
 			return true
 		}

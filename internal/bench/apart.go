@@ -82,7 +82,7 @@ const fewVisits = 3
 // of the candidate in the other. Their slices have no partner to divide a slow
 // moment by, so the lower quartile stands for a window.
 func compareApart(im image, sides [2][]int, base, cand *rt.Timing) []copyPair {
-	both := common(visited(base), visited(cand))
+	both := commonWindows(visited(base), visited(cand))
 	var pairs []copyPair
 	for i, b := range sides[0] {
 		for j, c := range sides[1] {
@@ -103,7 +103,7 @@ func meet(a, b *rt.Timing) bool {
 	to := min(a.Turn[len(a.Turn)-1], b.Turn[len(b.Turn)-1]) + 1
 	cut(a, from, to)
 	cut(b, from, to)
-	return slices.Contains(common(visited(a), visited(b)), true)
+	return slices.Contains(commonWindows(visited(a), visited(b)), true)
 }
 
 // cut leaves the rounds of a timing that began in these turns.
@@ -119,8 +119,8 @@ func cut(t *rt.Timing, from, to int64) {
 	}
 }
 
-// common returns the windows that both lists have.
-func common(a, b []bool) []bool {
+// commonWindows returns the windows that both lists have.
+func commonWindows(a, b []bool) []bool {
 	out := make([]bool, min(len(a), len(b)))
 	for w := range out {
 		out[w] = a[w] && b[w]

@@ -161,9 +161,9 @@ func copiesOf(candidates int) int {
 }
 
 // originals returns the variants of the baseline.
-func (m *confirmer) originals() []int { return upTo(0, m.copies) }
+func (m *confirmer) originals() []int { return numbersFrom(0, m.copies) }
 
-func upTo(first, n int) []int {
+func numbersFrom(first, n int) []int {
 	out := make([]int, n)
 	for i := range out {
 		out[i] = first + i
@@ -200,10 +200,10 @@ func (m *confirmer) run(ctx context.Context, tried int) ([]beagle.Measurement, e
 }
 
 // live returns the finalists that can still be measured.
-func (m *confirmer) live() []*finalist { return alive(m.finalists) }
+func (m *confirmer) live() []*finalist { return liveFinalists(m.finalists) }
 
-// alive returns those of some finalists that can still be measured.
-func alive(ts []*finalist) (out []*finalist) {
+// liveFinalists returns those of some finalists that can still be measured.
+func liveFinalists(ts []*finalist) (out []*finalist) {
 	for _, t := range ts {
 		if t.fail == "" {
 			out = append(out, t)
@@ -235,7 +235,7 @@ func (m *confirmer) layout(ctx context.Context, im image) error {
 		m.gcByte = reply.GCByte
 	}
 	// Enter the pairs of each set of inputs. A set whose inputs all panic is not timed again.
-	ts = alive(ts) // without those that killed the process
+	ts = liveFinalists(ts) // without those that killed the process
 	for i, s := range m.sets {
 		if t := &reply.Sets[i]; len(t.Window) > 0 {
 			m.collect(im, q, t, ts, s.into)
@@ -335,7 +335,7 @@ func (m *confirmer) joint(ctx context.Context, im image, q *rt.Time) (*rt.TimeRe
 		return nil, nil
 	}
 	// If that was not enough, one of them has to go.
-	if worst := m.worst(q.Variants); !guilty && worst != nil {
+	if worst := m.worstCandidate(q.Variants); !guilty && worst != nil {
 		worst.fail = "there was no room to time it beside the others: " + failure
 		left = slices.DeleteFunc(left, func(v int) bool { return slices.Contains(worst.copies, v) })
 	}
@@ -346,11 +346,11 @@ func (m *confirmer) joint(ctx context.Context, im image, q *rt.Time) (*rt.TimeRe
 	return m.joint(ctx, im, q)
 }
 
-// worst returns the live candidate among some variants that looks worst so far.
-func (m *confirmer) worst(variants []int) *finalist {
+// worstCandidate returns the live candidate among some variants that looks worst so far.
+func (m *confirmer) worstCandidate(variants []int) *finalist {
 	var out *finalist
 	for _, t := range m.live() {
-		if len(intersect(variants, t.copies)) > 0 && (out == nil || m.lower(t) <= m.lower(out)) {
+		if len(intersect(variants, t.copies)) > 0 && (out == nil || m.lowGain(t) <= m.lowGain(out)) {
 			out = t
 		}
 	}
@@ -441,7 +441,7 @@ func newConfirmer(l rig, n int, o Options) *confirmer {
 	m.timeBudget.total = o.Budget
 	m.untimed = map[string]bool{}
 	for i := range n {
-		m.finalists = append(m.finalists, &finalist{copies: upTo((i+1)*m.copies, m.copies)})
+		m.finalists = append(m.finalists, &finalist{copies: numbersFrom((i+1)*m.copies, m.copies)})
 	}
 	return m
 }

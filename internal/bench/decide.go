@@ -178,11 +178,11 @@ func notOnAverage(e *Case, _ beagle.Ratio) string {
 // lacks reports whether a repetition speaks against the gain: whether even the 80 % bound of its
 // result is below half of the gain, or below a modest one.
 func lacks(c *Combined, e *Case) bool {
-	return c != nil && c.N > 0 && c.atMost() < math.Min(e.Train.Log/2, modest)
+	return c != nil && c.N > 0 && c.upperBound() < math.Min(e.Train.Log/2, modest)
 }
 
-// atMost returns the 80 % bound of the log ratio, or the only value that there is.
-func (c *Combined) atMost() float64 {
+// upperBound returns the 80 % bound of the log ratio, or the only value that there is.
+func (c *Combined) upperBound() float64 {
 	if c.N == 1 {
 		return c.Log
 	}
@@ -238,7 +238,7 @@ func notWithColdCaches(e *Case, _ beagle.Ratio) string {
 }
 
 func notWithPGO(e *Case, _ beagle.Ratio) string {
-	if p := e.PGO; p != nil && p.N > 0 && p.atMost() < 0 {
+	if p := e.PGO; p != nil && p.N > 0 && p.upperBound() < 0 {
 		return fmt.Sprintf("with profile-guided optimisation it is slower: %.3f times as fast", p.Ratio.Point)
 	}
 	return ""

@@ -17,7 +17,7 @@ func (m *confirmer) images(ctx context.Context, pgo string, of knowledge, wanted
 		m.finalists[i].fail = "it does not compile in a batch: " + why
 	}
 	images := []image{first}
-	for len(images) < 2*wanted && !m.enough(images, m.withKnowledge(of), wanted) {
+	for len(images) < 2*wanted && !m.hasLayouts(images, m.withKnowledge(of), wanted) {
 		more, err := m.relink(ctx, first, max(wanted-len(images), 1))
 		if err != nil {
 			return nil, err
@@ -64,9 +64,9 @@ func (m *confirmer) useful(im image, ts []*finalist) bool {
 	return slices.ContainsFunc(ts, func(t *finalist) bool { return len(m.matched(im, t)) > 0 })
 }
 
-// enough asks, for every candidate, for the wanted layouts and for both
+// hasLayouts asks, for every candidate, for the wanted layouts and for both
 // alignments in at least one more than the decision needs.
-func (m *confirmer) enough(images []image, ts []*finalist, wanted int) bool {
+func (m *confirmer) hasLayouts(images []image, ts []*finalist, wanted int) bool {
 	for _, t := range ts {
 		// Count the layouts with a pair of equal addresses, and those in either half of a cache
 		// line.

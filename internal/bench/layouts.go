@@ -75,7 +75,7 @@ type Combined struct {
 func Combine(es []Estimate) Combined {
 	c := Combined{N: len(es)}
 	if c.N == 0 {
-		return Combined{SE: math.Inf(1), Ratio: unknown()}
+		return Combined{SE: math.Inf(1), Ratio: unknownRatio()}
 	}
 	// Estimate on logarithms, where a ratio and its inverse are equally far from 1.
 	logs := make([]float64, c.N)
@@ -89,7 +89,7 @@ func Combine(es []Estimate) Combined {
 	c.Log, c.Mean, c.logs = point, mean(logs), logs
 	// One layout gives a point, but no spread between layouts.
 	if c.N == 1 {
-		c.SE, c.Ratio = math.Inf(1), unknown()
+		c.SE, c.Ratio = math.Inf(1), unknownRatio()
 		c.Ratio.Point = math.Exp(point)
 		return c
 	}
@@ -125,8 +125,8 @@ func (c Combined) bounds(confidence float64) (low, high float64) {
 	return math.Min(low, c.Log-half), math.Max(high, c.Log+half)
 }
 
-// unknown returns the ratio of an unmeasured version. It is finite, because JSON is.
-func unknown() beagle.Ratio { return beagle.Ratio{Point: 1, Low: 0, High: math.MaxFloat64} }
+// unknownRatio returns the ratio of an unmeasured version. It is finite, because JSON is.
+func unknownRatio() beagle.Ratio { return beagle.Ratio{Point: 1, Low: 0, High: math.MaxFloat64} }
 
 // Correct returns the ratio after the winner's-curse correction. finalists were compared on this
 // sample, and the best of them is quoted. If all were equally good, its point would be too high by

@@ -106,7 +106,7 @@ func (m *confirmer) measure(ctx context.Context, images []image) error {
 		}
 		for _, t := range m.withKnowledge(knowledgeOpen) {
 			t.knowledge = m.judgeScore(t, look)
-			if m.unchanged(t) {
+			if m.hasOriginalCode(t) {
 				t.knowledge = knowledgeFutile
 			}
 		}
@@ -122,9 +122,9 @@ func (m *confirmer) measure(ctx context.Context, images []image) error {
 	return nil
 }
 
-// unchanged reports whether a candidate has the original's machine code: further looks can show no
-// difference.
-func (m *confirmer) unchanged(t *finalist) bool {
+// hasOriginalCode reports whether a candidate has the original's machine code: further looks can
+// show no difference.
+func (m *confirmer) hasOriginalCode(t *finalist) bool {
 	return !m.options.Blind && m.rig.sameCode(slices.Index(m.finalists, t))
 }
 

@@ -18,7 +18,7 @@ func (m *confirmer) measurement(t *finalist, i int) beagle.Measurement {
 	}
 	// A candidate that failed has no figures.
 	if t.fail != "" {
-		out.Train, out.Corrected = unknown(), unknown()
+		out.Train, out.Corrected = unknownRatio(), unknownRatio()
 		return out
 	}
 	// Sum up the evidence: every figure that the report shows.
@@ -76,7 +76,7 @@ func (m *confirmer) caseOf(t *finalist, i int) *Case {
 		e.Apart = &c
 	}
 	e.Baseline, e.Best = typical(t.baseline), typical(t.best)
-	e.SameCode = m.unchanged(t)
+	e.SameCode = m.hasOriginalCode(t)
 	e.Score = m.options.Score
 	return e
 }

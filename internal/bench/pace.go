@@ -44,9 +44,9 @@ type timeBudget struct {
 	hurried   bool          // the time ended before the plan
 }
 
-// left returns the time that the layouts may still take. They leave a part to the repetitions, but
-// not while a candidate looks faster: without a decision nothing is repeated.
-func (p *timeBudget) left(looksFaster bool) time.Duration {
+// timeForLayouts returns the time that the layouts may still take. They leave a part to the
+// repetitions, but not while a candidate looks faster: without a decision nothing is repeated.
+func (p *timeBudget) timeForLayouts(looksFaster bool) time.Duration {
 	share := layoutShare
 	if looksFaster {
 		share = 1
@@ -57,7 +57,7 @@ func (p *timeBudget) left(looksFaster bool) time.Duration {
 // looksFaster reports whether an open candidate is faster as far as was measured, without what its
 // choice among others takes off.
 func (m *confirmer) looksFaster() bool {
-	return slices.ContainsFunc(m.withKnowledge(knowledgeOpen), func(t *finalist) bool { return m.lower(t) > 0 })
+	return slices.ContainsFunc(m.withKnowledge(knowledgeOpen), func(t *finalist) bool { return m.lowGain(t) > 0 })
 }
 
 // extend gives the candidate that looks best the time for one more look, alone with the original,
@@ -65,7 +65,7 @@ func (m *confirmer) looksFaster() bool {
 // little of it is left, and alone it costs a fraction. All extensions together take no more than
 // the budget again. The looks share out their risk in advance, so taking one more adds none.
 func (p *timeBudget) extend(look int, looksFaster bool) {
-	if look == len(looks)-1 || p.versions == 0 || p.left(looksFaster) >= 0 || !looksFaster {
+	if look == len(looks)-1 || p.versions == 0 || p.timeForLayouts(looksFaster) >= 0 || !looksFaster {
 		return
 	}
 	p.bestLimit = min(p.spent+p.version()*2*layoutsALook, 2*p.total)
@@ -75,7 +75,7 @@ func (p *timeBudget) extend(look int, looksFaster bool) {
 func (p *timeBudget) version() time.Duration { return p.spent / time.Duration(p.versions) }
 
 // overdrawn reports whether the layouts have used up their time.
-func (m *confirmer) overdrawn() bool { return m.timeBudget.left(m.looksFaster()) < 0 }
+func (m *confirmer) overdrawn() bool { return m.timeBudget.timeForLayouts(m.looksFaster()) < 0 }
 
 // pace returns the share of its planned time that the next layout gets. It is less than 1 if
 // those before it took longer than planned: another layout shows more than more time in fewer of
@@ -99,11 +99,12 @@ func (m *confirmer) thin() {
 	}
 	inorder.By(ts, func(a, b *finalist) int {
 		// open is before found
-		return cmp.Or(cmp.Compare(a.knowledge, b.knowledge), cmp.Compare(m.lower(b), m.lower(a)))
+		return cmp.Or(cmp.Compare(a.knowledge, b.knowledge), cmp.Compare(m.lowGain(b), m.lowGain(a)))
 	})
 	version := m.timeBudget.version()
 	for n := len(ts); n > 1; n-- {
-		if version*time.Duration((n+1)*layoutsALook) <= m.timeBudget.left(m.looksFaster()) { // with the original
+		needed := version * time.Duration((n+1)*layoutsALook) // with the original
+		if needed <= m.timeBudget.timeForLayouts(m.looksFaster()) {
 			break
 		}
 		if t := ts[n-1]; t.knowledge == knowledgeFaster {
@@ -114,9 +115,9 @@ func (m *confirmer) thin() {
 	}
 }
 
-// lower returns the low end of the interval of a candidate's gain as measured so far, in
+// lowGain returns the low end of the interval of a candidate's gain as measured so far, in
 // logarithms.
-func (m *confirmer) lower(t *finalist) float64 {
+func (m *confirmer) lowGain(t *finalist) float64 {
 	train, s := caseFrom(t.train).Train, m.options.Score
 	if train.N < 2 {
 		return math.Inf(-1)

@@ -15,7 +15,7 @@ func (m *confirmer) repeat(ctx context.Context, images []image) error {
 	}
 	for _, t := range m.withKnowledge(knowledgeFaster) {
 		for _, im := range images {
-			if apartShown(t) {
+			if showsGainApart(t) {
 				break
 			}
 			if err := m.timeApart(ctx, im, t, len(images)*len(m.withKnowledge(knowledgeFaster))); err != nil {
@@ -42,9 +42,9 @@ func (m *confirmer) repeat(ctx context.Context, images []image) error {
 // leastApartLayouts is the number of layouts from which on processes apart may show the gain.
 const leastApartLayouts = 6
 
-// apartShown reports whether processes apart have surely shown as much of the gain as the decision
-// wants of them. More layouts would cost time and change nothing.
-func apartShown(t *finalist) bool {
+// showsGainApart reports whether processes apart have surely shown as much of the gain as the
+// decision wants of them. More layouts would cost time and change nothing.
+func showsGainApart(t *finalist) bool {
 	if len(t.apartEstimates) < leastApartLayouts {
 		return false
 	}
@@ -83,7 +83,7 @@ func (m *confirmer) withColdCaches(ctx context.Context, images []image) error {
 		if err != nil {
 			return err
 		}
-		if ts = alive(ts); reply != nil {
+		if ts = liveFinalists(ts); reply != nil {
 			m.collect(im, q, &reply.Sets[0], ts, inputs[0].into)
 		}
 	}

@@ -140,7 +140,7 @@ func longerElsewhere(e *Case, _ beagle.Ratio) string {
 		{"in a process of its own", e.Apart}, {"with profile-guided optimisation", e.PGO},
 		{"with cold caches", e.Cold},
 	} {
-		if x.c != nil && x.c.N > 1 && x.c.atMost() < math.Log(notSlower) {
+		if x.c != nil && x.c.N > 1 && x.c.upperBound() < math.Log(notSlower) {
 			return fmt.Sprintf("it takes longer %s: %.3f times as fast there", x.where, x.c.Ratio.Point)
 		}
 	}

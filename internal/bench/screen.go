@@ -103,7 +103,7 @@ func screenSets(
 
 func screenRatio(e Estimate) beagle.Ratio {
 	if math.IsInf(e.SE, 1) {
-		return unknown()
+		return unknownRatio()
 	}
 	return e.Ratio()
 }

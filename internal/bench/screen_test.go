@@ -56,7 +56,7 @@ func TestScreenSpendsOnSurvivors(t *testing.T) {
 			logs := make([]float64, len(q.Variants))
 			return &rt.TimeReply{Sets: []rt.Timing{*simulate(rng, quiet, 4, 40, logs...)}}, "", nil
 		}
-		if _, err := screen(t.Context(), run, upTo(1, n), rt.Time{Sets: make([]rt.TimeSet, 1)}, budget,
+		if _, err := screen(t.Context(), run, numbersFrom(1, n), rt.Time{Sets: make([]rt.TimeSet, 1)}, budget,
 			beagle.Score{}); err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +89,8 @@ func TestScreenKeepsTheBest(t *testing.T) {
 				return &rt.TimeReply{Sets: []rt.Timing{*simulate(rng, loaded, 4, max(12, int(rounds)), of...)}}, "", nil
 			}
 			q := rt.Time{Sets: make([]rt.TimeSet, 1), Seed: rng.Uint64()}
-			got, err := screen(t.Context(), run, upTo(1, n), q, time.Duration(n+1)*20*time.Millisecond, beagle.Score{})
+			got, err := screen(t.Context(), run, numbersFrom(1, n), q, time.Duration(n+1)*20*time.Millisecond,
+				beagle.Score{})
 			if err != nil {
 				t.Fatal(err)
 			}

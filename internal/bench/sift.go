@@ -77,7 +77,7 @@ func newSifter(l rig, n int, inputs string, o Options) *confirmer {
 	m := newConfirmer(l, n, o.defaults())
 	m.copies = siftCopies
 	for i, t := range m.finalists {
-		t.copies = upTo((i+1)*siftCopies, siftCopies)
+		t.copies = numbersFrom((i+1)*siftCopies, siftCopies)
 	}
 	m.sets = []set{{inputs, 1, func(t *finalist) *[]layoutResult { return &t.train }}}
 	return m

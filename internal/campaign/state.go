@@ -42,7 +42,7 @@ type State struct {
 // Plan lists the targets of a campaign: the hot spots that save most, and callers of functions that
 // an earlier campaign improved so far that they are no hot spots any more.
 func (s *State) Plan() {
-	for len(s.Campaign.Targets) < s.Most && s.another() {
+	for len(s.Campaign.Targets) < s.Most && s.addTarget() {
 	}
 	s.escalateFallen()
 }
@@ -53,12 +53,12 @@ const Looked = 4
 // Replace takes up the next hot spot in place of a target that cost nothing to give up.
 func (s *State) Replace() {
 	if len(s.Campaign.Targets) < Looked*s.Most {
-		s.another()
+		s.addTarget()
 	}
 }
 
-// another adds the hot spot that saves most of those that are no targets, if there is one.
-func (s *State) another() bool {
+// addTarget adds the hot spot that saves most of those that are no targets, if there is one.
+func (s *State) addTarget() bool {
 	spots := slices.DeleteFunc(slices.Clone(s.Table.Hotspots), func(h beagle.Hotspot) bool {
 		return s.target(h.Target) != nil || s.reached(h)
 	})

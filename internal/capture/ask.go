@@ -78,7 +78,7 @@ func (q *Question) Ask(ctx context.Context, clients []*Client) (*Asked, error) {
 	}
 	q.Start.Sites, q.Start.Count, q.Start.Hits = []string{sum.Site}, true, 0
 	q.Start.TTL = min(q.Long.Seconds()+60, 86400)
-	read := func(ctx context.Context) error { return q.read(ctx, order, ids, sum) }
+	read := func(ctx context.Context) error { return q.sumCounts(ctx, order, ids, sum) }
 	h := &Hold{Start: q.Start, Long: q.Long}
 	h.Begun = func(ctx context.Context, i int) error { return install(ctx, others[i]) }
 	return sum, q.wait(ctx, h, others, read, sum)
@@ -103,8 +103,8 @@ func (q *Question) wait(
 	return trouble
 }
 
-// read sums the counts so far of the processes that answer. The error names the others.
-func (q *Question) read(ctx context.Context, clients []*Client, ids []int, sum *Asked) error {
+// sumCounts sums the counts so far of the processes that answer. The error names the others.
+func (q *Question) sumCounts(ctx context.Context, clients []*Client, ids []int, sum *Asked) error {
 	answers := make([]wire.Answer, len(clients))
 	err := Each(clients, func(i int, c *Client) error {
 		r, _, err := c.Do(ctx, wire.Request{Verb: wire.VerbStatus})

@@ -68,25 +68,25 @@ func (h *Hold) Run(ctx context.Context, clients []*Client) ([]Pulled, error) {
 	for {
 		select {
 		case <-ctx.Done():
-			h.round(context.WithoutCancel(ctx), clients, leases, all)
+			h.renewLeases(context.WithoutCancel(ctx), clients, leases, all)
 			return all, nil
 		case <-end.C:
-			h.round(ctx, clients, leases, all)
+			h.renewLeases(ctx, clients, leases, all)
 			return all, nil
 		case <-beat.C:
 			if ctx.Err() != nil {
 				continue
 			}
-			h.round(ctx, clients, leases, all)
-			if h.over(all) {
+			h.renewLeases(ctx, clients, leases, all)
+			if h.isOver(all) {
 				return all, nil
 			}
 		}
 	}
 }
 
-// over reports whether nothing is left to wait for.
-func (h *Hold) over(all []Pulled) bool {
+// isOver reports whether nothing is left to wait for.
+func (h *Hold) isOver(all []Pulled) bool {
 	return len(all) > 0 && !slices.ContainsFunc(all, func(p Pulled) bool { return p.Lost == "" && !h.hits(p) })
 }
 
@@ -101,8 +101,8 @@ func (h *Hold) hits(p Pulled) bool {
 	return h.Start.Hits > 0 && taken >= uint64(h.Start.Hits)
 }
 
-// round renews each lease and takes what waits.
-func (h *Hold) round(ctx context.Context, clients []*Client, leases []string, all []Pulled) {
+// renewLeases renews each lease and takes what waits.
+func (h *Hold) renewLeases(ctx context.Context, clients []*Client, leases []string, all []Pulled) {
 	_ = Each(clients, func(i int, c *Client) error { // each process keeps its own error
 		if all[i].Lost != "" {
 			return nil

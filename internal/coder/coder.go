@@ -177,7 +177,7 @@ func (t *turn) start(w *workspace) error {
 // task words the task for the agent; everything else is in the evidence.
 func (t *turn) task() string {
 	target := &t.coder.Unit.Target
-	files := strings.Join(sorted(t.scopeFiles()), ", ")
+	files := strings.Join(sortedNames(t.scopeFiles()), ", ")
 	var scope []string
 	for _, d := range target.Scope {
 		scope = append(scope, d.Name)
@@ -287,7 +287,7 @@ func (t *turn) result(ctx context.Context, w *workspace) (string, error) {
 			return "",
 				&refusal{
 					fmt.Sprintf("%s was changed, and only %s may be.", strings.Join(changed, ", "),
-						strings.Join(sorted(files), ", ")),
+						strings.Join(sortedNames(files), ", ")),
 				}
 		}
 		if info, err := os.Lstat(filepath.Join(w.dir, name)); err != nil || !info.Mode().IsRegular() ||

@@ -85,7 +85,7 @@ const (
 	internalError       = -32603 // the agent failed, or is not there any more
 )
 
-func sorted(set map[string]bool) []string {
+func sortedNames(set map[string]bool) []string {
 	var out []string
 	for name := range set {
 		out = append(out, name)

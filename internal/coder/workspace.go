@@ -61,7 +61,7 @@ func newWorkspace(root, dir string, omit ...string) (*workspace, error) {
 			return os.MkdirAll(filepath.Join(dir, rel), 0o755)
 		case !d.Type().IsRegular(): // a link may lead out of the copy
 			return nil
-		case isOne(d, hidden):
+		case isAmong(d, hidden):
 			return nil
 		}
 		n, err := copyFile(filepath.Join(dir, rel), path)
@@ -95,7 +95,7 @@ func infos(paths []string) ([]fs.FileInfo, error) {
 	return out, nil
 }
 
-func isOne(d fs.DirEntry, of []fs.FileInfo) bool {
+func isAmong(d fs.DirEntry, of []fs.FileInfo) bool {
 	if len(of) == 0 {
 		return false
 	}

@@ -113,7 +113,7 @@ func (c *capturer) runSuites(ctx context.Context) error {
 			return err
 		}
 	}
-	if c.done(someCalls) || c.o.Benchmark != "" {
+	if c.isDone(someCalls) || c.o.Benchmark != "" {
 		return nil
 	}
 	others, err := c.tools.Importers(ctx, &c.u.Target)
@@ -131,8 +131,8 @@ func (c *capturer) runSuites(ctx context.Context) error {
 	return c.suites(ctx, others[:n], deps)
 }
 
-// done reports whether there is no time for more, or no need.
-func (c *capturer) done(enough int) bool { return time.Now().After(c.end) || c.records >= enough }
+// isDone reports whether there is no time for more, or no need.
+func (c *capturer) isDone(enough int) bool { return time.Now().After(c.end) || c.records >= enough }
 
 func (c *capturer) suites(ctx context.Context, list, deps []*gotool.Listed) error {
 	c.read = c.tools.Readable(&c.u.Target, deps)
@@ -143,7 +143,7 @@ func (c *capturer) suites(ctx context.Context, list, deps []*gotool.Listed) erro
 func (c *capturer) runUntilEnough(list []*gotool.Listed, run func(i int, p *gotool.Listed) error) error {
 	idle := 0
 	for i, p := range list {
-		if c.done(someCalls) || idle == fruitless {
+		if c.isDone(someCalls) || idle == fruitless {
 			c.out.Unasked = append(c.out.Unasked, p.ImportPath)
 			continue
 		}
@@ -223,12 +223,12 @@ func (c *capturer) suite(ctx context.Context, i int, p *gotool.Listed, of int) e
 		_, err := c.record(ctx, benchmarks, "-test.bench=^"+one+"$")
 		return err
 	}
-	pattern := named(p, c.u.Target.Name, "Test", "Example", "Fuzz")
-	if err := c.attempt(ctx, tests, "-test.run=", pattern); err != nil || c.records > 0 && c.done(plentyCalls) {
+	pattern := namePattern(p, c.u.Target.Name, "Test", "Example", "Fuzz")
+	if err := c.attempt(ctx, tests, "-test.run=", pattern); err != nil || c.records > 0 && c.isDone(plentyCalls) {
 		return err
 	}
 	c.o.Progress("calls of "+c.u.Target.Name+" by the benchmarks of "+p.ImportPath+place, c.records)
-	pattern = named(p, c.u.Target.Name, "Benchmark")
+	pattern = namePattern(p, c.u.Target.Name, "Benchmark")
 	return c.attempt(ctx, benchmarks, "-test.bench=", pattern)
 }
 

@@ -233,7 +233,7 @@ func (f *facet) finish() beagle.ParamFacet {
 			out.Bytes[i] = ratio(n, bytes)
 		}
 	}
-	out.Top = f.top()
+	out.Top = f.topValues()
 	return out
 }
 
@@ -267,8 +267,8 @@ func quantiles(list []weighted) (q [5]int) {
 	return q
 }
 
-// top lists the most frequent values that can be written as constants.
-func (f *facet) top() []beagle.TopValue {
+// topValues lists the most frequent values that can be written as constants.
+func (f *facet) topValues() []beagle.TopValue {
 	keys := inorder.Keys(f.seen)
 	inorder.By(keys, func(a, b string) int { return cmp.Compare(f.seen[b], f.seen[a]) })
 	var out []beagle.TopValue

@@ -242,7 +242,7 @@ func (f *fresher) vary(path string, v *rt.Value) {
 	case rt.KindPointer, rt.KindInterface:
 		f.vary(path+"*"+v.Str, &v.Elems[0])
 	case rt.KindStruct:
-		if closed(v) {
+		if hasHiddenFields(v) {
 			f.swap(path, v)
 			return
 		}
@@ -256,8 +256,8 @@ func (f *fresher) vary(path string, v *rt.Value) {
 	}
 }
 
-// closed reports whether a struct has unexported fields.
-func closed(v *rt.Value) bool {
+// hasHiddenFields reports whether a struct has unexported fields.
+func hasHiddenFields(v *rt.Value) bool {
 	return slices.ContainsFunc(v.Names, func(n string) bool {
 		r, _ := utf8.DecodeRuneInString(n)
 		return r == '_' || 'a' <= r && r <= 'z'
@@ -323,7 +323,7 @@ func (f *fresher) list(path string, v *rt.Value) {
 	if elems == nil || len(elems.values) == 0 {
 		return
 	}
-	wasSorted := sorted(v.Elems)
+	wasSorted := isSorted(v.Elems)
 	for i := range v.Elems {
 		if f.rng.IntN(3) > 0 {
 			f.swap(path+"[]", &v.Elems[i])
@@ -344,7 +344,7 @@ func (f *fresher) list(path string, v *rt.Value) {
 	}
 }
 
-func sorted(elems []rt.Value) bool {
+func isSorted(elems []rt.Value) bool {
 	for i := 1; i < len(elems); i++ {
 		if compare(&elems[i-1], &elems[i]) > 0 {
 			return false

@@ -125,7 +125,7 @@ func (l *loader) line(line []byte) (beagle.Record, *beagle.UsageError) {
 	r := beagle.Record{Args: v.Append(nil), Weight: weight, Source: "file"}
 	// Read the results, if the line has any.
 	if text, ok := raw["results"]; ok {
-		if r.Results, err = l.results.read(text); err != nil {
+		if r.Results, err = l.results.parse(text); err != nil {
 			return fail(`field "results": %v`, err)
 		}
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/beagle-go/beagle/internal/gotool"
 )
 
-// named makes a pattern of the tests or benchmarks of a package that mention the
+// namePattern makes a pattern of the tests or benchmarks of a package that mention the
 // target by its name. It is empty when none does.
-func named(p *gotool.Listed, target string, prefixes ...string) string {
+func namePattern(p *gotool.Listed, target string, prefixes ...string) string {
 	name := target[strings.LastIndex(target, ".")+1:]
 	var found []string
 	for _, file := range slices.Concat(p.TestGoFiles, p.XTestGoFiles) {

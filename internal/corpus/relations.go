@@ -69,7 +69,7 @@ func mineRelations(records []rt.Value, weights []float64, rng *rand.Rand) *relat
 				}
 				x, y := measure(places[a]), measure(places[b])
 				for _, c := range []comparison{same, less, atMost} {
-					if c.of(x, y) {
+					if c.holds(x, y) {
 						counts[order{a, b, c}] += weights[i]
 					}
 				}
@@ -95,7 +95,7 @@ func mineRelations(records []rt.Value, weights []float64, rng *rand.Rand) *relat
 	return r
 }
 
-func (c comparison) of(x, y int64) bool {
+func (c comparison) holds(x, y int64) bool {
 	switch c {
 	case same:
 		return x == y
@@ -117,7 +117,7 @@ func placesOf(v *rt.Value) (out []*rt.Value) {
 		case rt.KindInt, rt.KindUint, rt.KindString, rt.KindBytes, rt.KindList, rt.KindMap, rt.KindNil:
 			out = append(out, v)
 		case rt.KindStruct:
-			if depth < 2 && !closed(v) {
+			if depth < 2 && !hasHiddenFields(v) {
 				for i := range v.Elems {
 					walk(&v.Elems[i], depth+1)
 				}
@@ -232,7 +232,7 @@ func (r *relations) restore(v *rt.Value, ties []tie) bool {
 
 func (r *relations) keeps(places []*rt.Value) bool {
 	for _, o := range r.orders {
-		if !o.of(measure(places[o.a]), measure(places[o.b])) {
+		if !o.holds(measure(places[o.a]), measure(places[o.b])) {
 			return false
 		}
 	}
@@ -264,7 +264,7 @@ func (t tie) restore(a, b *rt.Value) {
 // rather than lengthens.
 func (r *relations) enforce(o order, a, b *rt.Value) {
 	x, y := measure(a), measure(b)
-	if o.of(x, y) {
+	if o.holds(x, y) {
 		return
 	}
 	most := y // that a may measure

@@ -38,15 +38,15 @@ func (r *Results) Keep(captured []byte) ([]byte, error) {
 		return nil, err
 	}
 	encoded := v.Append(nil)
-	again, err := r.read(v.JSON())
+	again, err := r.parse(v.JSON())
 	if err == nil && !bytes.Equal(again, encoded) {
 		err = fmt.Errorf("%s have no form in a file", r.shape.Name)
 	}
 	return encoded, err
 }
 
-// read reads the results of a line.
-func (r *Results) read(text []byte) ([]byte, error) {
+// parse reads the results of a line.
+func (r *Results) parse(text []byte) ([]byte, error) {
 	v, err := rt.ParseJSON(text, r.shape, r.types)
 	if err != nil {
 		return nil, err

@@ -50,13 +50,13 @@ func (a archive) place(m *Member, index map[string]*Member) bool {
 	}
 	a[m.Cell] = m.ID
 	if len(a) > maxCells {
-		delete(a, a.worst(index))
+		delete(a, a.worstCell(index))
 	}
 	return true
 }
 
-// worst returns the cell with the worst elite, of equals the first by name.
-func (a archive) worst(index map[string]*Member) string {
+// worstCell returns the cell with the worst elite, of equals the first by name.
+func (a archive) worstCell(index map[string]*Member) string {
 	var at string
 	for _, key := range inorder.Keys(a) {
 		if at == "" || index[a[key]].fitness() < index[a[at]].fitness() {

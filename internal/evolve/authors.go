@@ -249,8 +249,8 @@ func (pop *population) base(m *Member) *Member {
 	return pop.index[pop.Root]
 }
 
-// loose returns the steps of a member after its base. All of them are rewrites.
-func (m *Member) loose() []beagle.Step { return m.Steps[loosen(m.Steps):] }
+// stepsAfterBase returns the steps of a member after its base. All of them are rewrites.
+func (m *Member) stepsAfterBase() []beagle.Step { return m.Steps[loosen(m.Steps):] }
 
 // loosen returns the number of steps up to the last one that a model took.
 func loosen(steps []beagle.Step) int {

@@ -182,7 +182,7 @@ func TestRulesOnTopOfModels(t *testing.T) {
 	s = both(w, s, map[string]writer{"a": {0.01, 5, 1, 0.5, false}}, same)
 	on := 0
 	for _, m := range s.Members {
-		if m.Base != "" && len(m.loose()) > 0 {
+		if m.Base != "" && len(m.stepsAfterBase()) > 0 {
 			on++
 			if b := s.index[m.Base]; b == nil || loosen(m.Steps) != len(b.Steps) {
 				t.Errorf("%v stands on %v", m.Steps, b)

@@ -15,7 +15,7 @@ type merits struct {
 
 	sums     *sums   // over the members
 	fitted   *fit    // nil when the members or Arms changed since
-	behaving float64 // of usual; 0 when the members or Arms changed since
+	behaving float64 // of behavingShare; 0 when the members or Arms changed since
 	rng      *rand.Rand
 }
 
@@ -67,7 +67,7 @@ func (a *arm) priorGain() float64 { return min(maxPrior, priorTrust*math.Log1p(a
 func (ms *merits) behaves(mutator string) float64 {
 	const trust = 0.8 // in the others, as a number of observations; little, because mutators behave always or never
 	a := ms.arm(mutator)
-	return (a.OK + trust*ms.usual()) / (a.OK + a.Bad + trust)
+	return (a.OK + trust*ms.behavingShare()) / (a.OK + a.Bad + trust)
 }
 
 // credit enters feedback on the mutators of its new steps and on its kind.

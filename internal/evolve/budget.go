@@ -11,7 +11,7 @@ func (au *authors) Lend(n int) { au.Lent += n }
 
 // CanLend reports whether the rules would have more room after [Search.Lend].
 func (s *Search) CanLend() bool {
-	return s.authors.Open() && !s.Config.NoRules && !s.agenda.dry() && s.Room() < s.free()
+	return s.authors.Open() && !s.Config.NoRules && !s.agenda.dry() && s.Room() < s.freeBudget()
 }
 
 // leastShare and mostShare are the least and the most of the budget that is kept for models.
@@ -73,8 +73,8 @@ func (au *authors) reserved(all []Proposal) int {
 	return part(leastShare)
 }
 
-// free returns the budget that is neither spent, nor pending, nor reserved for models.
-func (s *Search) free() int {
+// freeBudget returns the budget that is neither spent, nor pending, nor reserved for models.
+func (s *Search) freeBudget() int {
 	return max(0, s.Config.Budget-s.agenda.Spent-len(s.agenda.Pending)-s.authors.reserved(s.agenda.Pending))
 }
 
@@ -93,7 +93,7 @@ func (s *Search) Room() int {
 		}
 	}
 	mine := int(math.Ceil((1-s.authors.share())*float64(s.Config.Budget))) + s.authors.Lent
-	return max(0, min(s.free(), mine-s.authors.account(Rules).Evaluated-pending))
+	return max(0, min(s.freeBudget(), mine-s.authors.account(Rules).Evaluated-pending))
 }
 
 // CanCommission reports whether AskModels would return a proposal.

@@ -110,7 +110,7 @@ func (au *authors) noteReply(p Proposal, o *Feedback) {
 	au.Replies = au.Replies[max(0, len(au.Replies)-maxIdeas):]
 	talk := Talk{Author: p.Author, Proposals: append(slices.Clone(p.Talk), p.ID), Parent: o.Candidate.ID}
 	switch {
-	case len(talk.Proposals) >= maxTurns || au.alone(p.Author):
+	case len(talk.Proposals) >= maxTurns || au.lacksConversations(p.Author):
 		return
 	case !o.Verdict.OK():
 		talk.Parent, talk.Fell = p.Parent, o.Candidate.ID
@@ -121,8 +121,8 @@ func (au *authors) noteReply(p Proposal, o *Feedback) {
 	au.Talks = au.Talks[max(0, len(au.Talks)-maxTalks):]
 }
 
-// alone reports whether an author holds no conversations.
-func (au *authors) alone(author string) bool {
+// lacksConversations reports whether an author holds no conversations.
+func (au *authors) lacksConversations(author string) bool {
 	i := slices.IndexFunc(au.config.Authors, func(a Author) bool { return a.Name == author })
 	return i < 0 || au.config.Authors[i].Alone
 }
@@ -237,9 +237,9 @@ func (pop *population) examples(p *Proposal) (out []string) {
 }
 
 // remember stores the latest failed candidates, for models.
-func (au *authors) remember(id string) { au.Fallen = latest(au.Fallen, id) }
+func (au *authors) remember(id string) { au.Fallen = moveToFront(au.Fallen, id) }
 
-// latest puts an ID in front and forgets the oldest.
-func latest(ids []string, id string) []string {
+// moveToFront puts an ID in front and forgets the oldest.
+func moveToFront(ids []string, id string) []string {
 	return slices.Insert(ids, 0, id)[:min(len(ids)+1, memorySize)]
 }

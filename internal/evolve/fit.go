@@ -108,8 +108,8 @@ func regress(t *sums, arms map[string]*arm) *fit {
 	return m
 }
 
-// usual returns the share of the tested mutators that behave; it begins at five of six.
-func usual(arms map[string]*arm) float64 {
+// behavingShare returns the share of the tested mutators that behave; it begins at five of six.
+func behavingShare(arms map[string]*arm) float64 {
 	good, bad := 2.5, 0.5
 	for _, n := range inorder.Keys(arms) { // in one order, since sums of fractions depend on it
 		if a := arms[n]; a.OK > 0 {
@@ -163,11 +163,11 @@ func (ms *merits) fit() *fit {
 	return ms.fitted
 }
 
-// usual returns the share of the mutators that leave candidates correct. Like the fit, it is
-// computed anew after a change.
-func (ms *merits) usual() float64 {
+// behavingShare returns the share of the mutators that leave candidates correct. Like the fit, it
+// is computed anew after a change.
+func (ms *merits) behavingShare() float64 {
 	if ms.behaving == 0 {
-		ms.behaving = usual(ms.Arms)
+		ms.behaving = behavingShare(ms.Arms)
 	}
 	return ms.behaving
 }

@@ -214,10 +214,10 @@ func (br *breeder) value(m *Member, mutator string) float64 {
 		v += untestedBonus
 	}
 	v -= perRepeat * float64(m.times(mutator))
-	return v - perPending*float64(br.agenda.pendingWith(mutator))
+	return v - perPending*float64(br.agenda.countPending(mutator))
 }
 
-func (ag *agenda) pendingWith(mutator string) int {
+func (ag *agenda) countPending(mutator string) int {
 	n := 0
 	for _, p := range ag.Pending {
 		if p.Move != nil && p.Move.Mutator == mutator ||
@@ -287,7 +287,7 @@ func wish(st beagle.Step) Wish { return Wish{Mutator: st.Mutator, Site: st.Site,
 // first. It takes a new parameter before those of other members.
 func (br *breeder) sibling(island int) (Proposal, bool) {
 	for _, m := range br.parents(island) {
-		steps := m.loose()
+		steps := m.stepsAfterBase()
 		for _, i := range br.merits.byGain(steps) {
 			for _, w := range br.otherParams(steps[len(steps)-1-i]) {
 				p := br.population.replay(m, nil)
@@ -320,11 +320,11 @@ func (br *breeder) otherParams(st beagle.Step) []Wish {
 // prune makes the best candidate again without some of its steps.
 func (br *breeder) prune() (Proposal, bool) {
 	b := br.population.Best()
-	if len(b.loose()) < 2 || b.Score < pruneScore {
+	if len(b.stepsAfterBase()) < 2 || b.Score < pruneScore {
 		return Proposal{}, false
 	}
 	for _, drop := range br.drops(b) {
-		if len(drop) == 0 || len(drop) == len(b.loose()) {
+		if len(drop) == 0 || len(drop) == len(b.stepsAfterBase()) {
 			continue
 		}
 		if p := br.population.replay(b, drop); !br.asked[p.key()] {
@@ -342,7 +342,7 @@ func (br *breeder) drops(b *Member) [][]int {
 	for _, m := range br.population.aboutAsFast(b) {
 		out = append(out, lacking(b, m))
 	}
-	steps := b.loose()
+	steps := b.stepsAfterBase()
 	order := br.merits.byGain(steps)
 	out = append(out,
 		slices.DeleteFunc(slices.Clone(order), func(i int) bool { return br.merits.gain(steps[i].Mutator) > dropGain }))
@@ -374,7 +374,7 @@ func (pop *population) aboutAsFast(b *Member) []*Member {
 // lacking returns the loose steps of b, by index, that another member lacks.
 func lacking(b, other *Member) []int {
 	var out []int
-	for i, st := range b.loose() {
+	for i, st := range b.stepsAfterBase() {
 		if !slices.Contains(other.Steps, st) {
 			out = append(out, i)
 		}
@@ -397,7 +397,7 @@ func (ms *merits) byGain(steps []beagle.Step) []int {
 // replay makes a member again from its base, without the steps to drop.
 func (pop *population) replay(m *Member, drop []int) Proposal {
 	p := Proposal{Parent: pop.base(m).ID, Mate: m.ID}
-	for i, st := range m.loose() {
+	for i, st := range m.stepsAfterBase() {
 		if !slices.Contains(drop, i) {
 			p.Then = append(p.Then, wish(st))
 		}

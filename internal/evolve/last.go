@@ -118,7 +118,7 @@ func (tr *trims) mayBeat(m, simpler *Member) bool {
 
 // cuts returns the sets of steps that this generation leaves out of a finalist.
 func (tr *trims) cuts(m *Member) [][]int {
-	n := len(m.loose())
+	n := len(m.stepsAfterBase())
 	if len(m.Steps) < 2 {
 		return nil
 	}
@@ -135,7 +135,7 @@ func (tr *trims) cuts(m *Member) [][]int {
 		for i := range n {
 			add([]int{i})
 		}
-		for _, b := range bundles(m.loose()) {
+		for _, b := range bundles(m.stepsAfterBase()) {
 			add(b)
 		}
 		return out
@@ -171,7 +171,7 @@ func (m *Member) upperBound() float64 { return max(m.High, m.Point) }
 // leastUseful returns a finalist's loose steps, by index. The first is the one without which the
 // finalist is fastest.
 func (tr *trims) leastUseful(m *Member) []int {
-	order, without := make([]int, len(m.loose())), make([]float64, len(m.loose()))
+	order, without := make([]int, len(m.stepsAfterBase())), make([]float64, len(m.stepsAfterBase()))
 	for i := range order {
 		order[i], without[i] = i, math.Inf(-1)
 	}
@@ -287,7 +287,7 @@ func (t *Trim) note(pop *population, o *Feedback) {
 
 // stepsWithout returns a member's steps except some loose ones, by index.
 func (m *Member) stepsWithout(cut []int) []beagle.Step {
-	return leaveOut(m.Steps, len(m.Steps)-len(m.loose()), cut)
+	return leaveOut(m.Steps, len(m.Steps)-len(m.stepsAfterBase()), cut)
 }
 
 // leaveOut returns the steps except the cut ones, whose indices count from the step at from.
@@ -319,7 +319,7 @@ func (tr *trims) Finalists() []Finalist {
 		if i == 0 && !tr.config.Fastest {
 			add(tr.simplest(m, func(t *Member) bool { return t.upperBound() >= as }))
 		}
-		add(tr.short(m))
+		add(tr.simplestForm(m))
 		if i == 0 {
 			add(Finalist{ID: id})
 		}
@@ -327,8 +327,8 @@ func (tr *trims) Finalists() []Finalist {
 	return out
 }
 
-// short returns the simplest form of a finalist that measured about as fast.
-func (tr *trims) short(m *Member) Finalist {
+// simplestForm returns the simplest form of a finalist that measured about as fast.
+func (tr *trims) simplestForm(m *Member) Finalist {
 	as := AsGoodAs(m.Point, tr.config.Fastest)
 	return tr.simplest(m, func(t *Member) bool { return t.Point >= as && t.Score > m.Score-tellable })
 }

@@ -34,7 +34,7 @@ func (tr *trims) Leads() []Lead {
 	var out []Lead
 	for _, id := range tr.leading() {
 		m := tr.population.index[id]
-		l := Lead{ID: id, Steps: m.Steps, Loose: len(m.loose()), Short: tr.short(m)}
+		l := Lead{ID: id, Steps: m.Steps, Loose: len(m.stepsAfterBase()), Short: tr.simplestForm(m)}
 		for _, t := range tr.Trims {
 			if t.Of == id && t.As != "" && t.As != tr.population.Root {
 				l.Parts = append(l.Parts, Part{Finalist{ID: t.ID, Steps: t.Steps}, t.Without})
@@ -99,7 +99,7 @@ func Rank(leads []Lead, ratios []beagle.Ratio) []int {
 // Compared returns the forms that a sifting compares with the lead: first those that leave out a
 // bundle, and then those that leave out one step.
 func (l *Lead) Compared() (out []Part) {
-	for _, b := range bundles(l.loose()) {
+	for _, b := range bundles(l.removableSteps()) {
 		whole := func(p Part) bool { return slices.Equal(p.Without, b) }
 		if at := slices.IndexFunc(l.Parts, whole); at >= 0 {
 			out = append(out, l.Parts[at])
@@ -155,7 +155,7 @@ func (l *Lead) Spare(found []beagle.Ratio, whole beagle.Ratio) (unshown, useless
 			useless = append(useless, step)
 		}
 	}
-	for _, b := range bundles(l.loose()) {
+	for _, b := range bundles(l.removableSteps()) {
 		without := bundle[b[0]]
 		if len(b) == len(l.Steps) && whole.Low > 0 { // the original is the form without it
 			without = beagle.Ratio{Point: 1 / whole.Point, Low: 1 / whole.High, High: 1 / whole.Low}
@@ -210,11 +210,11 @@ func swap(bundle, cut, by []int) (out []int) {
 	return out
 }
 
-// loose returns the steps of a lead that may be left out.
-func (l *Lead) loose() []beagle.Step { return l.Steps[len(l.Steps)-l.Loose:] }
+// removableSteps returns the steps of a lead that may be left out.
+func (l *Lead) removableSteps() []beagle.Step { return l.Steps[len(l.Steps)-l.Loose:] }
 
 // Loosened returns a loose step of a lead, by index.
-func (l *Lead) Loosened(step int) beagle.Step { return l.loose()[step] }
+func (l *Lead) Loosened(step int) beagle.Step { return l.removableSteps()[step] }
 
 // Less returns the steps of a lead without some of the loose ones.
 func (l *Lead) Less(cut []int) []beagle.Step { return leaveOut(l.Steps, len(l.Steps)-l.Loose, cut) }

@@ -24,7 +24,7 @@ func agentSession(t *testing.T, s *store.Store, caps llm.Caps, turn func(llm.Req
 		t.Fatal(err)
 	}
 	x.spec.Models.Ask, x.spec.Models.Offline = []llm.Model{m}, false
-	if err := x.authors.open(); err != nil {
+	if err := x.authors.openOnce(); err != nil {
 		t.Fatal(err)
 	}
 	x.authors.asker = turns(turn)
@@ -115,7 +115,7 @@ func TestFailedRecordingLosesNothing(t *testing.T) {
 	}
 	x := asked(t, s, original, server, llm.Caps{})
 	x.spec.Models.Record = dir
-	if err := x.authors.open(); err != nil {
+	if err := x.authors.openOnce(); err != nil {
 		t.Fatal(err)
 	}
 	p := evolve.Proposal{ID: 1, Kind: evolve.Model, Parent: x.works.root.ID, Author: "test", Model: "test"}
@@ -131,7 +131,7 @@ func TestFailedRecordingLosesNothing(t *testing.T) {
 	}
 	again := asked(t, s, original, server, llm.Caps{})
 	again.spec.Models.Record = dir
-	if err := again.authors.open(); err != nil {
+	if err := again.authors.openOnce(); err != nil {
 		t.Fatal(err)
 	}
 	money := llm.Price{In: 3, Out: 15, AsOf: "given"}.Cost(llm.Usage{In: paid.In, Out: paid.Out})
@@ -183,7 +183,7 @@ func TestAttemptsArePricedAlone(t *testing.T) {
 			sums, want, err)
 	}
 	again := open()
-	if err := again.authors.open(); err != nil || again.authors.budget.Spent().Money != want {
+	if err := again.authors.openOnce(); err != nil || again.authors.budget.Spent().Money != want {
 		t.Errorf("%v: the resumed run starts with %v", err, again.authors.budget.Spent().Money)
 	}
 }

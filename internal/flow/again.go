@@ -15,7 +15,7 @@ import (
 // refuted returns the reason to refuse a winner that its second measurement contradicts: that
 // interval lies below the quoted one and shows no gain. It returns "" for all other winners.
 func refuted(quoted, again beagle.Ratio) string {
-	if !below(again, quoted) || again.Low > 1 {
+	if !liesBelow(again, quoted) || again.Low > 1 {
 		return ""
 	}
 	return fmt.Sprintf("a second measurement, beside its steps, shows no gain: %s, where the first says %s",
@@ -24,12 +24,12 @@ func refuted(quoted, again beagle.Ratio) string {
 
 // againWarnings warn of a gain that the second measurement shows to be smaller.
 func againWarnings(quoted, again beagle.Ratio) []string {
-	if !below(again, quoted) {
+	if !liesBelow(again, quoted) {
 		return nil
 	}
 	return []string{fmt.Sprintf("the gain depends on neighbours in the program: a second measurement, beside its "+
 		"steps, gives %s, the quoted one %s", again.Spelled(), quoted.Spelled())}
 }
 
-// below reports whether one interval lies below another. The zero Ratio is not known.
-func below(a, b beagle.Ratio) bool { return a.Low > 0 && a.High < b.Low }
+// liesBelow reports whether one interval lies below another. The zero Ratio is not known.
+func liesBelow(a, b beagle.Ratio) bool { return a.Low > 0 && a.High < b.Low }

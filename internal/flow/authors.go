@@ -41,7 +41,7 @@ type authors struct {
 	door    *door
 
 	once   sync.Once
-	err    error // of open
+	err    error // of openOnce
 	calls  *callJournal
 	asker  llm.Asker
 	budget *llm.Budget
@@ -57,7 +57,7 @@ func (a *Activities) Ask(ctx context.Context, run string, p evolve.Proposal) (*A
 	if err != nil {
 		return nil, err
 	}
-	if err := x.authors.open(); err != nil {
+	if err := x.authors.openOnce(); err != nil {
 		return nil, err
 	}
 	return x.authors.write(ctx, p)
@@ -69,7 +69,7 @@ func (a *Activities) Used(ctx context.Context, run string) (llm.Spent, error) {
 	if err != nil || !x.spec.Models.On() {
 		return llm.Spent{}, err
 	}
-	if err := x.authors.open(); err != nil {
+	if err := x.authors.openOnce(); err != nil {
 		return llm.Spent{}, err
 	}
 	return x.authors.budget.Spent(), nil
@@ -88,23 +88,23 @@ func (a *Activities) Usage(ctx context.Context, run string) (*ModelsEvent, error
 	return &ModelsEvent{Spent: spent, Caps: x.spec.Models.Caps}, nil
 }
 
-// open opens the journal and the way to the models, once.
-func (au *authors) open() error {
-	au.once.Do(func() { au.err = au.ready() })
+// openOnce opens the journal and the way to the models, once.
+func (au *authors) openOnce() error {
+	au.once.Do(func() { au.err = au.openJournal() })
 	return au.err
 }
 
 // priceOf returns the price of a model of the run.
 func (au *authors) priceOf(model string) llm.Price { return au.spec.Models.model(model).Price }
 
-// ready opens the journal of calls, the budget and the connections.
-func (au *authors) ready() error {
+// openJournal opens the journal of calls, the budget and the connections.
+func (au *authors) openJournal() error {
 	m := &au.spec.Models
 	var err error
 	if au.calls, err = openCalls(au.works.store, au.works.run, au.priceOf, m.Caps.Money/agentShare); err != nil {
 		return err
 	}
-	if err := au.briefer.open(); err != nil {
+	if err := au.briefer.readParts(); err != nil {
 		return err
 	}
 	au.budget = llm.NewBudget(m.Caps, au.calls.spent())
@@ -141,7 +141,7 @@ func (au *authors) write(ctx context.Context, p evolve.Proposal) (*Asked, error)
 		if err != nil {
 			return out, au.unheard(out, round, err)
 		}
-		c, failure := au.read(reply, parent, p)
+		c, failure := au.readReply(reply, parent, p)
 		if failure == nil {
 			out.Repaired, out.Known = round > 0, false
 			return out, au.accept(out, c, parent)
@@ -244,13 +244,13 @@ func (au *authors) accept(out *Asked, reply *arrival, parent beagle.Candidate) e
 	}
 	kept, err := au.works.candidate(reply.ID)
 	out.Candidate, out.Steps, out.Shape, out.Refused, out.Private = kept.ID, kept.Steps, shape(reply.file), "",
-		au.inputs.private(kept)
+		au.inputs.isPrivate(kept)
 	out.Note, out.Reading = reply.Note, readingEffort(kept.Source)
 	return err
 }
 
-// read makes a candidate of a reply, or returns what is wrong with the reply.
-func (au *authors) read(r llm.Reply, parent beagle.Candidate, p evolve.Proposal) (*arrival, *llm.Failure) {
+// readReply makes a candidate of a reply, or returns what is wrong with the reply.
+func (au *authors) readReply(r llm.Reply, parent beagle.Candidate, p evolve.Proposal) (*arrival, *llm.Failure) {
 	if r.Stop == llm.StopRefusal || r.Stop == llm.StopOversize {
 		return nil, &llm.Failure{Unmatched: "the model gave no answer that can be used: " + r.Stop}
 	}

@@ -84,7 +84,7 @@ func openStore(t *testing.T) *store.Store {
 
 func (x *session) askFor(t *testing.T, id, turn int) *Asked {
 	t.Helper()
-	if err := x.authors.open(); err != nil {
+	if err := x.authors.openOnce(); err != nil {
 		t.Fatal(err)
 	}
 	a, err := x.authors.write(t.Context(),
@@ -163,7 +163,7 @@ func TestNothingIsPaidTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	third := asked(t, s, original, server, llm.Caps{Calls: 3})
-	if err := third.authors.open(); err != nil {
+	if err := third.authors.openOnce(); err != nil {
 		t.Fatal(err)
 	}
 	spent := third.authors.budget.Spent()
@@ -227,7 +227,7 @@ func TestUnheard(t *testing.T) {
 		t.Run(c.fault, func(t *testing.T) {
 			server := llmtest.New(t, llmtest.Always(llmtest.Reply{Fault: c.fault}))
 			x := asked(t, openStore(t), original, server, llm.Caps{})
-			if err := x.authors.open(); err != nil {
+			if err := x.authors.openOnce(); err != nil {
 				t.Fatal(err)
 			}
 			a, err := x.authors.write(t.Context(),

@@ -24,8 +24,8 @@ type briefer struct {
 	listing atomic.Pointer[[]llm.Instruction] // of the original, once it is known
 }
 
-// open reads the parts that every prompt has.
-func (b *briefer) open() (err error) {
+// readParts reads the parts that every prompt has.
+func (b *briefer) readParts() (err error) {
 	if b.lessons, err = llm.LoadLessons(b.spec.Models.Lessons...); err == nil {
 		b.called = b.callees()
 	}

@@ -68,7 +68,7 @@ type Draft struct {
 func (d *Draft) Take(c *Course, asked []evolve.Proposal, fresh []ProposalOutcome) {
 	for i, m := range fresh {
 		if m.Candidate == "" || c.Search.Seen[m.Candidate] || c.Search.Seen[m.Shape] || d.has(m) {
-			d.Known = append(d.Known, nothingNew(m))
+			d.Known = append(d.Known, feedbackOnNothing(m))
 			continue
 		}
 		d.Proposals, d.Made = append(d.Proposals, asked[i]), append(d.Made, m)
@@ -82,8 +82,8 @@ func (d *Draft) has(of ProposalOutcome) bool {
 	})
 }
 
-// nothingNew returns the feedback on a proposal that made nothing, or an existing candidate.
-func nothingNew(m ProposalOutcome) evolve.Feedback {
+// feedbackOnNothing returns the feedback on a proposal that made nothing, or an existing candidate.
+func feedbackOnNothing(m ProposalOutcome) evolve.Feedback {
 	o := evolve.Feedback{Proposal: m.Proposal}
 	if m.Candidate != "" {
 		o.Candidate, o.Reading = beagle.Candidate{ID: m.Candidate, Steps: m.Steps}, m.Reading

@@ -134,7 +134,7 @@ func (a *arrival) mapLines(v *beagle.Verdict, name string) *beagle.Verdict {
 			return at
 		}
 		if a.Source != a.text {
-			n = nearest(lines, n)
+			n = nearestLine(lines, n)
 		}
 		switch {
 		case n == 0 || n > most: // the line is in a part that was completed from the original
@@ -147,9 +147,9 @@ func (a *arrival) mapLines(v *beagle.Verdict, name string) *beagle.Verdict {
 	return v
 }
 
-// nearest returns the line of the author's file that a formatted line comes from, or the nearest
-// known one above it; 0 if there is none.
-func nearest(lines map[int]int, n int) int {
+// nearestLine returns the line of the author's file that a formatted line comes from, or the
+// nearest known one above it; 0 if there is none.
+func nearestLine(lines map[int]int, n int) int {
 	for ; n > 0; n-- {
 		if from := lines[n]; from != 0 {
 			return from

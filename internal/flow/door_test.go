@@ -41,7 +41,7 @@ func TestPlaced(t *testing.T) {
 	if got := h.mapLines(v, "v.go").Reason; got != "v.go: of the original" {
 		t.Errorf("what was completed is placed at %s", got)
 	}
-	if got := nearest(map[int]int{3: 7}, 5); got != 7 || nearest(map[int]int{3: 7}, 2) != 0 {
+	if got := nearestLine(map[int]int{3: 7}, 5); got != 7 || nearestLine(map[int]int{3: 7}, 2) != 0 {
 		t.Errorf("line 5 is traced to %d", got)
 	}
 }

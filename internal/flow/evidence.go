@@ -138,7 +138,7 @@ func (e corpusEvidence) assemble(ctx context.Context, cs []beagle.Candidate) (ca
 func (e corpusEvidence) confirm(
 	ctx context.Context, cs []beagle.Candidate, tried int, budget time.Duration,
 ) ([]beagle.Measurement, error) {
-	fresh, told, err := e.inputs.fresh(ctx, e.spec.Seed^0xf4e54)
+	fresh, told, err := e.inputs.drawFresh(ctx, e.spec.Seed^0xf4e54)
 	if err != nil {
 		return nil, err
 	}

@@ -172,7 +172,7 @@ func (x *inPlaceEvidence) observe(ctx context.Context, pr *preparer) error {
 	if err := x.survey(ctx); err != nil {
 		return err
 	}
-	x.empty()
+	x.makeCorpus()
 	found := x.place.Evidence()
 	found.Because = x.because
 	var recorded []Recorded
@@ -207,13 +207,15 @@ func (x *inPlaceEvidence) restore(ctx context.Context, ready *Prepared) error {
 	if err := x.recall(ctx, ready); err != nil {
 		return err
 	}
-	x.empty()
+	x.makeCorpus()
 	return nil
 }
 
-// empty makes the empty corpus of a run in place, which marks the session as ready: a survey that
-// was canceled is made again.
-func (x *inPlaceEvidence) empty() { x.inputs.hold(&beagle.Corpus{Target: x.lab.unit.Target.ID()}, 0) }
+// makeCorpus makes the empty corpus of a run in place, which marks the session as ready: a survey
+// that was canceled is made again.
+func (x *inPlaceEvidence) makeCorpus() {
+	x.inputs.hold(&beagle.Corpus{Target: x.lab.unit.Target.ID()}, 0)
+}
 
 // survey finds out which tests can give evidence.
 func (x *inPlaceEvidence) survey(ctx context.Context) error {

@@ -23,7 +23,7 @@ func Gather(ctx context.Context, s *store.Store, spec Spec, watch Watcher) (*Tar
 	}
 	// Load the target, and find out whether recording is worth its time.
 	watch.Stage("target", spec.Target)
-	x, err := open(ctx, "", spec, s, watch)
+	x, err := openSession(ctx, "", spec, s, watch)
 	if err != nil {
 		return nil, err
 	}

@@ -195,18 +195,18 @@ func (n *inputs) hopeless() error {
 	return nil
 }
 
-// fresh draws inputs that neither the search nor the verification has seen, with outcomes like
+// drawFresh draws inputs that neither the search nor the verification has seen, with outcomes like
 // those of recorded calls. told says what the inputs lack.
-func (n *inputs) fresh(ctx context.Context, seed uint64) (fresh []beagle.Record, told string, err error) {
+func (n *inputs) drawFresh(ctx context.Context, seed uint64) (fresh []beagle.Record, told string, err error) {
 	return corpus.Alike(ctx, n.unit, n.lab.builder, n.lab.box, n.corpus(), freshInputs, seed)
 }
 
 // facets describe all recorded inputs.
 func (n *inputs) facets() *beagle.Facets { return &n.corpus().Facets }
 
-// private reports whether models may not see a candidate: captured values leave the machine as
+// isPrivate reports whether models may not see a candidate: captured values leave the machine as
 // shapes only, and this candidate holds some, as a version for the frequent case does.
-func (n *inputs) private(c beagle.Candidate) bool {
+func (n *inputs) isPrivate(c beagle.Candidate) bool {
 	if !n.spec.Models.On() || !n.spec.Redacted() {
 		return false
 	}

@@ -62,14 +62,14 @@ func TestKnownDuplicates(t *testing.T) {
 	if o, ok := groupOf(one, "b").storedVerdict("b"); !ok || o.Verdict.Status != beagle.Duplicate {
 		t.Errorf("b after a: %v %v, want duplicate", ok, o.Verdict.Status)
 	}
-	if first := groupOf(knowing(t, s, "one"), "c").first("code", "c"); first != "a" {
+	if first := groupOf(knowing(t, s, "one"), "c").ownerOf("code", "c"); first != "a" {
 		t.Errorf("in another process of the run a new candidate with that code is taken for %s, want a", first)
 	}
 	two := knowing(t, s, "two")
 	if _, ok := groupOf(two, "b").storedVerdict("b"); ok {
 		t.Error("b is a duplicate in a run that has not met a")
 	}
-	if first := groupOf(two, "b").first("code", "b"); first != "b" {
+	if first := groupOf(two, "b").ownerOf("code", "b"); first != "b" {
 		t.Errorf("b in a run that has not met a is taken for %s", first)
 	}
 }
@@ -84,10 +84,10 @@ func TestSharesOfABatch(t *testing.T) {
 	x := knowing(t, s, "run")
 	batch := []string{"a", "b", "c"}
 	late := groupOf(x, batch...)
-	if first := late.first("code", "c"); first != "c" {
+	if first := late.ownerOf("code", "c"); first != "c" {
 		t.Errorf("c alone is taken for %s", first)
 	}
-	if first := late.first("code", "a"); first != "a" {
+	if first := late.ownerOf("code", "a"); first != "a" {
 		t.Errorf("a, met after c, is taken for %s", first)
 	}
 	for _, id := range batch {

@@ -96,7 +96,7 @@ func (l *lifter) find(ctx context.Context, p *mutate.Pass) []lift.Match {
 	each, total := l.terms()
 	s := lift.NewStudy(p, lift.Options{
 		Seed: l.spec.Seed, Terms: each, Total: total, Time: liftSearch,
-		Recorded: l.recorded(p), Sorted: l.sorted(), Packages: l.modules(),
+		Recorded: l.recorded(p), Sorted: l.sortedParams(), Packages: l.modules(),
 		GoOn: func() bool {
 			l.pause.RLock()
 			defer l.pause.RUnlock()
@@ -161,7 +161,7 @@ func (l *lifter) run(ctx context.Context, s *lift.Study, p *mutate.Pass) (store.
 		return store.Key{
 			Kind: "lifted", Candidate: l.inputs.works.root.ID, Toolchain: l.inputs.works.machine.Go,
 			Corpus: beagle.HashOf("lifted inputs", request, r.Stdout),
-			Extra: beagle.HashOf("lifted", programVersion(), string(p.Src), text, l.sorted(), l.spec.Seed,
+			Extra: beagle.HashOf("lifted", programVersion(), string(p.Src), text, l.sortedParams(), l.spec.Seed,
 				l.modules()),
 		}, err
 	}
@@ -175,8 +175,8 @@ func (l *lifter) modules() []string {
 	})
 }
 
-// sorted returns the parameters that are nearly always in order.
-func (l *lifter) sorted() (names []string) {
+// sortedParams returns the parameters that are nearly always in order.
+func (l *lifter) sortedParams() (names []string) {
 	for _, f := range l.inputs.facets().Params {
 		if f.Sorted >= inOrderShare {
 			names = append(names, f.Name)

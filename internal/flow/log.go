@@ -92,8 +92,8 @@ func (l *Log) note(a beagle.Attempt) {
 	}
 }
 
-// with returns a copy of the log with further attempts.
-func (l *Log) with(more []beagle.Attempt) *Log {
+// extend returns a copy of the log with further attempts.
+func (l *Log) extend(more []beagle.Attempt) *Log {
 	out := *l
 	out.Attempts = slices.Clip(out.Attempts)
 	for _, a := range more {
@@ -116,8 +116,8 @@ func (l *Log) Best() *beagle.Attempt {
 	return nil
 }
 
-// split turns the sums into figures for each candidate.
-func (l *Log) split(confirm float64) beagle.Split {
+// perCandidate turns the sums into figures for each candidate.
+func (l *Log) perCandidate(confirm float64) beagle.Split {
 	s := beagle.Split{
 		FirstCandidateSeconds: l.FirstSeconds,
 		PrepareSeconds:        l.PrepareSeconds,

@@ -33,7 +33,7 @@ func (m *meter) confirm(
 // blind measures a version by its times alone, even if its machine code is the
 // original's. The seed decides layouts, orders and the fresh inputs.
 func (m *meter) blind(ctx context.Context, c beagle.Candidate, seed uint64) (*beagle.Measurement, error) {
-	fresh, told, err := m.inputs.fresh(ctx, seed)
+	fresh, told, err := m.inputs.drawFresh(ctx, seed)
 	if err != nil {
 		return nil, err
 	}

@@ -118,7 +118,7 @@ func (a *Activities) begin(ctx context.Context, run string, spec Spec) (*session
 		return x, nil
 	}
 	a.Watch.Stage("target", spec.Target)
-	x, err := open(ctx, run, spec, a.Store, a.Watch)
+	x, err := openSession(ctx, run, spec, a.Store, a.Watch)
 	if err != nil {
 		return nil, err
 	}

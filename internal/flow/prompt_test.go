@@ -46,7 +46,7 @@ func prompted(t *testing.T, x *session, fallen beagle.Verdict) llm.Prompt {
 		p := s.AskModels(1)[0]
 		s.Tell([]evolve.Feedback{{Proposal: p.ID, Candidate: c, Verdict: v}})
 	}
-	if err := x.authors.open(); err != nil {
+	if err := x.authors.openOnce(); err != nil {
 		t.Fatal(err)
 	}
 	p := s.AskModels(1)[0]

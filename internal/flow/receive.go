@@ -98,7 +98,7 @@ func (a *Activities) Receive(
 	}
 	kept, err := x.works.candidate(c.ID)
 	out.Candidate, out.Steps, out.Shape, out.Private = kept.ID, slices.Clone(kept.Steps), shape(arrived.file),
-		x.inputs.private(kept)
+		x.inputs.isPrivate(kept)
 	return out, nil, err
 }
 

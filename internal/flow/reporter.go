@@ -33,7 +33,7 @@ func (a *Activities) Report(ctx context.Context, run string, j *Conclusion, log 
 // result returns the result of a run, without the parts that only its driver knows.
 func (rp *reporter) result(ctx context.Context, j *Conclusion, log *Log) (_ *beagle.Result, err error) {
 	// Begin with the result of a search without a winner.
-	log = log.with(j.Made)
+	log = log.extend(j.Made)
 	r := &beagle.Result{
 		Run: rp.works.run, Target: rp.reference(), Outcome: beagle.NoImprovement, Why: j.Why,
 		Best: beagle.Version{
@@ -43,7 +43,7 @@ func (rp *reporter) result(ctx context.Context, j *Conclusion, log *Log) (_ *bea
 		BaselineStatic: rp.ready.Root.Static,
 		Statuses:       log.Statuses(), Corpus: rp.inputs.summary(rp.ready.Corpus), Findings: rp.ready.Findings,
 		Warnings: rp.lab.box.MissingWalls(),
-		Profile:  rp.hotLines(), Lineage: j.Lineage, Attempts: log.Attempts, Split: log.split(j.Seconds),
+		Profile:  rp.hotLines(), Lineage: j.Lineage, Attempts: log.Attempts, Split: log.perCandidate(j.Seconds),
 		InPlace: rp.ready.InPlace, Machine: rp.works.machine, Replay: rp.spec.Command(),
 		Rejected: j.Rejected, NearMiss: j.NearMiss, Judge: rp.rates(), Advice: rp.rewriter.advice(rp.works.root),
 	}

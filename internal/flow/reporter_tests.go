@@ -47,7 +47,7 @@ func (rp *reporter) tests(ctx context.Context) ([]beagle.PatchFile, error) {
 	if rp.inputs.corpus().GeneratedOnly {
 		limit = madeCalls
 	}
-	timed, err := spelled(ctx, rp.lab, short(rp.inputs.corpus().Train, limit))
+	timed, err := spelled(ctx, rp.lab, pickShort(rp.inputs.corpus().Train, limit))
 	if err != nil {
 		return nil, err
 	}
@@ -90,9 +90,9 @@ func tellingCalls(c *beagle.Corpus) []beagle.Record {
 	return out
 }
 
-// short picks up to n records that are not too large to be read in a source
+// pickShort picks up to n records that are not too large to be read in a source
 // file.
-func short(records []beagle.Record, n int) []beagle.Record {
+func pickShort(records []beagle.Record, n int) []beagle.Record {
 	var out []beagle.Record
 	for _, r := range records {
 		if len(r.Args) <= testBytes && len(out) < n {
@@ -160,7 +160,7 @@ func testFile(
 	}
 	// Write both, then the imports that they use.
 	var b strings.Builder
-	writeTest(&b, t, name, distinct(tested), generated)
+	writeTest(&b, t, name, dropEqualCalls(tested), generated)
 	writeBenchmark(&b, t, name, timed, generated)
 	body := b.String()
 	b.Reset()
@@ -183,9 +183,9 @@ func testFile(
 	return beagle.PatchFile{Path: file, After: string(text)}, true
 }
 
-// distinct leaves out calls that read like an earlier one. Records can differ in properties that
-// a literal does not show, such as the capacity of a slice.
-func distinct(calls []rt.SpelledCall) []rt.SpelledCall {
+// dropEqualCalls leaves out calls that read like an earlier one. Records can differ in properties
+// that a literal does not show, such as the capacity of a slice.
+func dropEqualCalls(calls []rt.SpelledCall) []rt.SpelledCall {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(slices.Clone(calls), func(c rt.SpelledCall) bool {
 		text := strings.Join(c.Args, "\x00")

@@ -80,7 +80,7 @@ func (rw *rewriter) proposeUntil(p evolve.Proposal, ended func() bool) (chain []
 	}
 	// Take the move that was asked for.
 	if p.Move != nil {
-		if rw.off(p.Move.Mutator, p.ID) {
+		if rw.isOff(p.Move.Mutator, p.ID) {
 			return nil, refusal("the rule " + p.Move.Mutator + " is off in this run")
 		}
 		if c, err = rw.work.apply(c, *p.Move); err != nil {
@@ -94,7 +94,7 @@ func (rw *rewriter) proposeUntil(p evolve.Proposal, ended func() bool) (chain []
 		if ended() {
 			return nil, errEnded
 		}
-		if rw.off(wish.Mutator, p.ID) {
+		if rw.isOff(wish.Mutator, p.ID) {
 			continue
 		}
 		next, err := rw.work.wish(c, wish, rng)
@@ -126,7 +126,7 @@ func (rw *rewriter) putChains(out []ProposalOutcome, chains [][]beagle.Candidate
 		if err != nil {
 			return err
 		}
-		out[i].Candidate, out[i].Steps, out[i].Private = c.ID, c.Steps, rw.inputs.private(c)
+		out[i].Candidate, out[i].Steps, out[i].Private = c.ID, c.Steps, rw.inputs.isPrivate(c)
 		out[i].Reading = readingEffortOf(rw.unit, c.Source)
 		return nil
 	})

@@ -83,8 +83,8 @@ func (rw *rewriter) keepLaterFaults() error {
 	return err
 }
 
-// off reports whether a rule is off for a proposal.
-func (rw *rewriter) off(rule string, proposal int) bool {
+// isOff reports whether a rule is off for a proposal.
+func (rw *rewriter) isOff(rule string, proposal int) bool {
 	rw.faults.mu.Lock()
 	defer rw.faults.mu.Unlock()
 	return slices.ContainsFunc(rw.faults.list, func(r beagle.RuleFault) bool {

@@ -230,7 +230,7 @@ func (b *batchState) build(ctx context.Context) error {
 			return
 		}
 		v.Static = t.static(e.variant)
-		if first := b.first(v.Static.CodeHash, e.candidate.ID); first != e.candidate.ID {
+		if first := b.ownerOf(v.Static.CodeHash, e.candidate.ID); first != e.candidate.ID {
 			duplicate(v, first)
 		}
 	})
@@ -244,7 +244,7 @@ func (b *batchState) storedVerdict(id string) (StoredVerdict, bool) {
 	if !ok {
 		return o, false
 	}
-	if first := b.first(o.Verdict.Static.CodeHash, id); first != id {
+	if first := b.ownerOf(o.Verdict.Static.CodeHash, id); first != id {
 		duplicate(&o.Verdict, first)
 		return o, true
 	}
@@ -427,18 +427,18 @@ func (b *batchState) glance(batch, mine []string) {
 			continue
 		}
 		if o, ok := b.works.evaluation(id); ok {
-			b.first(o.Verdict.Static.CodeHash, id)
+			b.ownerOf(o.Verdict.Static.CodeHash, id)
 		}
 	}
 }
 
-// first returns the candidate that stands for a machine code. That is the run's settled one, or
+// ownerOf returns the candidate that stands for a machine code. That is the run's settled one, or
 // else the first in the order of this batch that is known.
-func (b *batchState) first(code, id string) string {
+func (b *batchState) ownerOf(code, id string) string {
 	if code == "" {
 		return id
 	}
-	if first := b.works.codes().first(code); first != "" {
+	if first := b.works.codes().ownerOf(code); first != "" {
 		return first
 	}
 	if other, ok := b.codes[code]; ok && b.place[other] < b.place[id] {

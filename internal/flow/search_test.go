@@ -85,7 +85,7 @@ func (x *session) again(b *testing.B) *session {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { lock.Unlock() })
-	y, err := open(b.Context(), "again", *x.spec, s, nil)
+	y, err := openSession(b.Context(), "again", *x.spec, s, nil)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -53,8 +53,8 @@ func (of *setting) load() source.Options {
 	return o
 }
 
-// open loads the target and sets up everything that needs no corpus.
-func open(ctx context.Context, run string, spec Spec, s *store.Store, watch Watcher) (_ *session, err error) {
+// openSession loads the target and sets up everything that needs no corpus.
+func openSession(ctx context.Context, run string, spec Spec, s *store.Store, watch Watcher) (_ *session, err error) {
 	l, err := newLab()
 	if err != nil {
 		return nil, err
@@ -164,7 +164,7 @@ func (a *Activities) session(ctx context.Context, run string) (*session, error) 
 	if ok, err := a.Store.Load(run, "spec", &spec); err != nil || !ok {
 		return nil, errors.Join(errNoSpec, err)
 	}
-	x, err := open(ctx, run, spec, a.Store, a.Watch)
+	x, err := openSession(ctx, run, spec, a.Store, a.Watch)
 	if err != nil {
 		return nil, err
 	}

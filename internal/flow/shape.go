@@ -49,7 +49,7 @@ func localNames(f *source.File) map[int]string {
 		if obj == nil {
 			obj = f.Info.Uses[id]
 		}
-		if !local(obj) || id.Name == "_" {
+		if !isLocal(obj) || id.Name == "_" {
 			return true
 		}
 		if numbers[obj] == "" {
@@ -61,8 +61,8 @@ func localNames(f *source.File) map[int]string {
 	return at
 }
 
-// local reports whether an object is declared inside a function.
-func local(obj types.Object) bool {
+// isLocal reports whether an object is declared inside a function.
+func isLocal(obj types.Object) bool {
 	switch v := obj.(type) {
 	case *types.Var:
 		if v.IsField() {

@@ -191,10 +191,10 @@ func (w *workbench) sharesOf(c beagle.Candidate, f *source.File, copies []string
 }
 
 // weight returns the share of a node's lines.
-func (v *lineShares) weight(n ast.Node) float64 { return v.between(n.Pos(), n.End()) }
+func (v *lineShares) weight(n ast.Node) float64 { return v.shareBetween(n.Pos(), n.End()) }
 
-// between returns the share of the lines from one place to another.
-func (v *lineShares) between(from, to token.Pos) float64 {
+// shareBetween returns the share of the lines from one place to another.
+func (v *lineShares) shareBetween(from, to token.Pos) float64 {
 	sum := 0.0
 	last := v.file.Fset.Position(to).Line
 	for line := v.file.Fset.Position(from).Line; line <= last; line++ {
@@ -203,10 +203,10 @@ func (v *lineShares) between(from, to token.Pos) float64 {
 	return min(sum, 1)
 }
 
-// cold reports whether a measured profile shows that code takes no time: a line of a profiled
+// isCold reports whether a measured profile shows that code takes no time: a line of a profiled
 // version, a callee that does not run, or a branch without samples. A line alone shows little in a
 // version without a profile: a declaration takes no time, and the code that it declares may.
-func (v *lineShares) cold(n ast.Node) bool {
+func (v *lineShares) isCold(n ast.Node) bool {
 	for _, d := range v.file.AST.Decls {
 		if fn, ok := d.(*ast.FuncDecl); ok && fn.Pos() <= n.Pos() && n.Pos() < fn.End() {
 			return v.exact && v.weight(n) == 0 || v.idle[syntax.DeclName(fn)] || v.shows && v.untaken(fn, n)
@@ -221,7 +221,7 @@ func (v *lineShares) untaken(fn *ast.FuncDecl, n ast.Node) bool {
 	branch := func(list []ast.Stmt) {
 		if len(list) > 0 && list[0].Pos() <= n.Pos() && n.End() <= list[len(list)-1].End() {
 			first, last := list[0].Pos(), list[len(list)-1].End()
-			found = found || v.between(first, last) == 0
+			found = found || v.shareBetween(first, last) == 0
 		}
 	}
 	ast.Inspect(fn, func(m ast.Node) bool {

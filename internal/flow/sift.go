@@ -38,13 +38,13 @@ func (jd *judge) sifted(ctx context.Context, f Field) (choice, error) {
 			leads[k] = &f.Leads[i]
 		}
 		out, err := jd.trimmed(ctx, leads)
-		out.Finalists = eachOnce(out.Finalists)
+		out.Finalists = dropEqualTexts(out.Finalists)
 		return out, err
 	})
 }
 
-// eachOnce keeps the first finalist of each text.
-func eachOnce(list []evolve.Finalist) (out []evolve.Finalist) {
+// dropEqualTexts keeps the first finalist of each text.
+func dropEqualTexts(list []evolve.Finalist) (out []evolve.Finalist) {
 	for _, f := range list {
 		if !slices.ContainsFunc(out, func(g evolve.Finalist) bool { return g.ID == f.ID }) {
 			out = append(out, f)

@@ -215,7 +215,7 @@ func TestMadeByTheJudge(t *testing.T) {
 		}
 		log := &Log{Attempts: []beagle.Attempt{{Candidate: whole.ID, Status: beagle.Equal}}}
 		for range 2 { // a report may be repeated
-			all := log.with(j.Made)
+			all := log.extend(j.Made)
 			if len(all.Attempts) != 2 || all.Statuses()[beagle.Equal] != 2 || len(log.Attempts) != 1 {
 				t.Errorf("the log has %+v", all.Attempts)
 			}

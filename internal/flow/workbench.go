@@ -138,7 +138,7 @@ func (w *workbench) passOf(c beagle.Candidate, src string, copies []string) (*mu
 		},
 	}
 	v := w.sharesOf(c, f, copies)
-	p.Weight, p.Cold = v.weight, v.cold
+	p.Weight, p.Cold = v.weight, v.isCold
 	return p, nil
 }
 

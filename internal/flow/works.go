@@ -49,7 +49,7 @@ func (w *works) putCandidates(cs ...beagle.Candidate) error {
 		if err := w.store.Shelve(w.candidateKey(fresh[i].ID), fresh[i]); err != nil {
 			return err
 		}
-		if c, ok := readBack(fresh[i]); ok {
+		if c, ok := roundTrip(fresh[i]); ok {
 			w.memory.keepCandidate(c)
 		}
 		return nil
@@ -114,7 +114,7 @@ func (w *works) putVerdict(e Evaluation) error {
 	if err := w.store.Shelve(w.evaluatedKey(e.Candidate), e.StoredVerdict); err != nil {
 		return err
 	}
-	if v, ok := readBack(e.Verdict); ok {
+	if v, ok := roundTrip(e.Verdict); ok {
 		w.memory.keepVerdict(e.Candidate, v)
 	}
 	return nil

@@ -23,8 +23,8 @@ func (b *codeIndex) key(code string) store.Key {
 	return store.Key{Kind: "code", Candidate: code, Extra: b.run}
 }
 
-// first returns the candidate that had a code first, or "".
-func (b *codeIndex) first(code string) string {
+// ownerOf returns the candidate that had a code first, or "".
+func (b *codeIndex) ownerOf(code string) string {
 	first := ""
 	switch {
 	case code == "":
@@ -38,7 +38,7 @@ func (b *codeIndex) first(code string) string {
 
 // settle returns the first candidate with a code: this one, if there was none.
 func (b *codeIndex) settle(code, id string) (string, error) {
-	if first := b.first(code); first != "" || code == "" {
+	if first := b.ownerOf(code); first != "" || code == "" {
 		return cmp.Or(first, id), nil
 	}
 	return id, b.store.Shelve(b.key(code), id)

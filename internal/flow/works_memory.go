@@ -74,8 +74,8 @@ func (m *memory) keepVerdict(id string, v beagle.Verdict) {
 	m.verdicts = hold(m.verdicts, id, v)
 }
 
-// readBack returns v as the store would give it back.
-func readBack[T any](v T) (out T, ok bool) {
+// roundTrip returns v as the store would give it back.
+func roundTrip[T any](v T) (out T, ok bool) {
 	text, err := json.Marshal(v)
 	return out, err == nil && json.Unmarshal(text, &out) == nil
 }

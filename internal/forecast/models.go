@@ -73,9 +73,9 @@ type state struct {
 	season       []float64
 }
 
-// initial takes the first season as it is, and the step to the second one as
+// firstState takes the first season as it is, and the step to the second one as
 // the trend.
-func (m HoltWinters) initial(series []float64) state {
+func (m HoltWinters) firstState(series []float64) state {
 	n := max(1, m.Season)
 	s := state{season: make([]float64, n)}
 	s.level = mean(series[:n])
@@ -89,7 +89,7 @@ func (m HoltWinters) initial(series []float64) state {
 // smooth goes through a series and returns the state at its end and the sum of
 // squared errors of the forecasts one step ahead.
 func (m HoltWinters) smooth(series []float64) (state, float64) {
-	s := m.initial(series)
+	s := m.firstState(series)
 	squares := 0.0
 	for i, value := range series {
 		k := i % len(s.season)

@@ -68,7 +68,7 @@ func (t *Table) Halves(name string) (out [2]*Subtree, err error) {
 func (t *Table) find(name string) (*cost, error) {
 	var at *cost
 	for _, c := range byCost(t.ranking.order) {
-		if c.is(name) && c.fn.class == own && (at == nil || c.fn.target == name) {
+		if c.matches(name) && c.fn.class == own && (at == nil || c.fn.target == name) {
 			at = c
 		}
 	}
@@ -109,7 +109,7 @@ func (t *Table) subtree(at *cost, samples func(*stack) int64) *Subtree {
 			continue
 		}
 		top := outermost(k.frames, at.fn)
-		callee := spentIn(k.frames[:top+1], at.fn)
+		callee := spender(k.frames[:top+1], at.fn)
 		s.Callees[callee] += weight
 		if k.frames[0].inlined {
 			s.Inlined[callee] += weight
@@ -136,8 +136,8 @@ func outermost(frames []frame, fn *function) int {
 	return 0
 }
 
-// spentIn names the function that spends the time of a stack below a function.
-func spentIn(frames []frame, fn *function) string {
+// spender names the function that spends the time of a stack below a function.
+func spender(frames []frame, fn *function) string {
 	i := 0
 	for ; i < len(frames)-1 && frames[i].fn.class == goRuntime; i++ {
 		if forCollector(frames[i].fn.key) {

@@ -73,7 +73,7 @@ func (c *Checkout) file(s symbol, name string, start int64) (*SourceFile, string
 // holds reports whether a file may hold a function's code: it declares the
 // function, or a declaration spans the line where the literal begins.
 func (f *SourceFile) holds(s symbol, start int64) bool {
-	return f.named(s.name) != nil || s.closure && (start == 0 || f.funcAt(start) != nil)
+	return f.declaration(s.name) != nil || s.closure && (start == 0 || f.funcAt(start) != nil)
 }
 
 // funcAt returns the declaration that holds a line.
@@ -86,8 +86,8 @@ func (f *SourceFile) funcAt(line int64) *SourceFunc {
 	return nil
 }
 
-// named returns the declaration of a name.
-func (f *SourceFile) named(name string) *SourceFunc {
+// declaration returns the declaration of a name.
+func (f *SourceFile) declaration(name string) *SourceFunc {
 	for i := range f.Decls {
 		if f.Decls[i].Name == name {
 			return &f.Decls[i]

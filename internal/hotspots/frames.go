@@ -92,12 +92,12 @@ func (n *namer) function(f *profile.Function) *function {
 // name classifies a function. It tries own code first, since a module's path may look like one of
 // the standard library's.
 func (n *namer) name(f *profile.Function) *function {
-	s := split(f.Name)
+	s := parseName(f.Name)
 	c := n.checkout
 	fn := &function{key: f.Name, class: foreign, file: f.Filename, marks: marksOf(s)}
 	file, pkg := c.file(s, f.Filename, f.StartLine)
 	mine := c.Owns(pkg) && !inModuleCache(f.Filename) || file != nil && len(c.Own) == 0
-	if mine && s.closure && file == nil && c.Files != nil && outsideOf(pkg, f.Filename) {
+	if mine && s.closure && file == nil && c.Files != nil && isOutside(pkg, f.Filename) {
 		mine = false // a library's literal that was inlined into own code
 	}
 	switch {
@@ -122,9 +122,9 @@ func (n *namer) name(f *profile.Function) *function {
 	return fn
 }
 
-// outsideOf reports whether a file lies outside of the directory that a
+// isOutside reports whether a file lies outside of the directory that a
 // package's files have by their import path.
-func outsideOf(pkg, file string) bool {
+func isOutside(pkg, file string) bool {
 	return path.Base(path.Dir(file)) != path.Base(pkg)
 }
 
@@ -139,7 +139,7 @@ func (n *namer) nameOwn(fn *function, f *profile.Function, s symbol, file *Sourc
 	fn.target = pkg + "." + name
 	if file != nil {
 		fn.file = file.Path
-		fn.decl = file.named(name)
+		fn.decl = file.declaration(name)
 		fn.missing = fn.decl == nil
 		if s.pkg == "main" && pkg == "main" {
 			fn.target = "./" + path.Dir(file.Path) + "." + name

@@ -284,7 +284,7 @@ func TestSplit(t *testing.T) {
 		"ex.com/svc/a.init.0":                             {"ex.com/svc/a", "init", true},
 		"":                                                {"", "", false},
 	} {
-		if got := split(full); got != want {
+		if got := parseName(full); got != want {
 			t.Errorf("%s: %+v, want %+v", full, got, want)
 		}
 	}

@@ -20,9 +20,9 @@ type symbol struct {
 // loops, and -fm for method values.
 var closureTail = regexp.MustCompile(`(\.func[0-9]+|\.gowrap[0-9]+|\.deferwrap[0-9]+|-range[0-9]+|\.[0-9]+|-fm)+$`)
 
-// split takes a linker name apart. Type parameters are written [...] in
+// parseName takes a linker name apart. Type parameters are written [...] in
 // profiles, or [go.shape.int] in full; both go.
-func split(full string) symbol {
+func parseName(full string) symbol {
 	bare := linker.WithoutTypeArgs(full)
 	slash := strings.LastIndex(bare, "/") + 1
 	dot := strings.IndexByte(bare[slash:], '.')

@@ -40,7 +40,7 @@ func skew(all []*Profile) []string {
 	if len(hosts) < 2 {
 		return nil
 	}
-	if text := oneAfterTheOther(all); text != "" {
+	if text := warnOfWindows(all); text != "" {
 		return []string{text}
 	}
 	// Compare the first window with the last.
@@ -59,9 +59,9 @@ func skew(all []*Profile) []string {
 	return nil
 }
 
-// oneAfterTheOther warns of files that are added as instances and look like
+// warnOfWindows warns of files that are added as instances and look like
 // windows of one: none of them overlaps another, and nothing tells their hosts.
-func oneAfterTheOther(all []*Profile) string {
+func warnOfWindows(all []*Profile) string {
 	var files []*Profile
 	for _, p := range all {
 		if p.Kind != CPU {

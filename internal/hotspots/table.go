@@ -119,7 +119,7 @@ func (m *merged) refuseOther(c *Checkout) error {
 // is. Every program has a package main, so another one is preferred.
 func (s *stack) module() (pkg string) {
 	for _, f := range slices.Backward(s.frames) {
-		p := split(f.fn.key).pkg
+		p := parseName(f.fn.key).pkg
 		switch {
 		case f.fn.class != foreign || p != "main" && linker.Standard(p):
 		case p != "main":
@@ -351,7 +351,7 @@ func doubts(all []*Profile, n *namer, c *Checkout) []string {
 	if len(builds) > 1 {
 		var each []string
 		for b, sources := range builds {
-			each = append(each, fmt.Sprintf("%s (%s)", short(b), sources[0]))
+			each = append(each, fmt.Sprintf("%s (%s)", shortBuild(b), sources[0]))
 		}
 		inorder.Sort(each)
 		out = append(out, "the profiles are of several builds: "+strings.Join(each, ", ")+
@@ -362,7 +362,7 @@ func doubts(all []*Profile, n *namer, c *Checkout) []string {
 			if b != c.Build {
 				out = append(out, fmt.Sprintf("%s is of build %s, the program that --binary names is %s: lines "+
 					"and functions may differ",
-					sources[0], short(b), short(c.Build)))
+					sources[0], shortBuild(b), shortBuild(c.Build)))
 			}
 		}
 	}
@@ -370,7 +370,7 @@ func doubts(all []*Profile, n *namer, c *Checkout) []string {
 	return append(out, skew(all)...)
 }
 
-func short(build string) string { return build[:min(len(build), 12)] }
+func shortBuild(build string) string { return build[:min(len(build), 12)] }
 
 // movedLines compares the lines where functions begin.
 func movedLines(n *namer) []string {

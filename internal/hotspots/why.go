@@ -12,7 +12,7 @@ import (
 // they have no entry in the ranking. Functions that have one are in entries.
 func (t *Table) Why(name string) (dropped []beagle.DroppedFunction, entries []beagle.Hotspot, err error) {
 	for _, c := range byCost(t.ranking.order) {
-		if !c.is(name) {
+		if !c.matches(name) {
 			continue
 		}
 		if c.entry {
@@ -35,9 +35,9 @@ func (t *Table) Why(name string) (dropped []beagle.DroppedFunction, entries []be
 // ruleOfThree bounds the share of something that n samples did not show.
 func ruleOfThree(n float64) float64 { return min(1, 3/max(n, 1)) }
 
-// is reports whether a cost is of the function that a person means: the whole
+// matches reports whether a cost is of the function that a person means: the whole
 // name, or its end from a separator on.
-func (c *cost) is(name string) bool {
+func (c *cost) matches(name string) bool {
 	plain := func(s string) string {
 		return strings.NewReplacer("(*", "", ")", "").Replace(linker.WithoutTypeArgs(s))
 	}

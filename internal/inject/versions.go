@@ -108,12 +108,12 @@ func (s *switched) declare(b *strings.Builder) {
 		paramsOf("a", s.args), results, s.sw, enter)
 	if harmless {
 		fmt.Fprintf(b, "\tdefer func() {\n\t\tif c.Saves() {\n\t\t\tif recover() != nil {\n\t\t\t\tc.Forgiven()\n"+
-			"\t\t\t\t%s\n\t\t\t\tc.Saved()\n\t\t\t}\n\t\t}\n\t}()\n", s.set("r", 0))
+			"\t\t\t\t%s\n\t\t\t\tc.Saved()\n\t\t\t}\n\t\t}\n\t}()\n", s.callVersion("r", 0))
 	}
 	// Call the arm, and tell the switch the outcome.
 	fmt.Fprintf(b, "\tswitch c.Arm {\n\tcase %s.Candidate:\n\t\t%s\n\tcase %s.Placebo:\n\t\t%s\n"+
 		"\tdefault:\n\t\t%s\n\t}\n",
-		rolloutName, s.set("r", 1), rolloutName, s.set("r", 2), s.set("r", 0))
+		rolloutName, s.callVersion("r", 1), rolloutName, s.callVersion("r", 2), s.callVersion("r", 0))
 	fmt.Fprintf(b, "\tc.Done(%s)\n", failed)
 	if harmless && len(s.results) > 0 {
 		s.compare(b)
@@ -144,11 +144,11 @@ func (s *switched) compare(b *strings.Builder) {
 		same = append(same, fmt.Sprintf("%s.Same(x%d, r%d)", rolloutName, i, i))
 	}
 	fmt.Fprintf(b, "\tif c.Check() {\n\t\tc.Compare(func() bool {\n\t\t\t%s\n\t\t\treturn %s\n\t\t})\n\t}\n",
-		strings.Replace(s.set("x", 0), " = ", " := ", 1), strings.Join(same, " && "))
+		strings.Replace(s.callVersion("x", 0), " = ", " := ", 1), strings.Join(same, " && "))
 }
 
-// set calls a version and keeps its results.
-func (s *switched) set(prefix string, version int) string {
+// callVersion calls a version and keeps its results.
+func (s *switched) callVersion(prefix string, version int) string {
 	call := s.original()
 	name := s.v.Names[version]
 	if _, method, ok := strings.Cut(name, "."); ok {

@@ -44,7 +44,7 @@ func (c *clock) alternate(ctx context.Context, t timing) (*sliceResult, error) {
 		})
 		j.share = dir
 		wg.Go(func() {
-			if runs[i], errs[i] = c.run(ends, t.program, j); errs[i] != nil || !finished(runs[i]) {
+			if runs[i], errs[i] = c.run(ends, t.program, j); errs[i] != nil || !timeUp(runs[i]) {
 				cancel() // the others would wait for its baton
 			}
 		})
@@ -56,8 +56,8 @@ func (c *clock) alternate(ctx context.Context, t timing) (*sliceResult, error) {
 	return joinTurns(t.bench, t.budget, runs, errs)
 }
 
-// finished reports whether a process ended because the time was up.
-func finished(r *ran) bool {
+// timeUp reports whether a process ended because the time was up.
+func timeUp(r *ran) bool {
 	return len(r.lines) > 0 && r.lines[len(r.lines)-1].Done
 }
 
@@ -68,7 +68,7 @@ func joinTurns(b timedBenchmark, budget time.Duration, runs []*ran, errs []error
 		if r == nil {
 			continue // it was canceled
 		}
-		if !finished(r) && out.failure == "" {
+		if !timeUp(r) && out.failure == "" {
 			out.failure = fmt.Sprintf("%s gives no slices in %v: %s", b.name, budget, describeEnd(r))
 			out.early = r.OK()
 		}

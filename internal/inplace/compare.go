@@ -34,8 +34,8 @@ type comparison struct {
 	took []time.Duration // of whole runs, by suite
 }
 
-// bad names the fault of the version; "" for none.
-func (c *comparison) bad() string {
+// fault names the fault of the version; "" for none.
+func (c *comparison) fault() string {
 	switch {
 	case c.difference != nil:
 		d := c.difference
@@ -69,10 +69,10 @@ func (p *Place) compareCalls(ctx context.Context, g *Program, version int, budge
 			Faults: p.faults,
 		}
 		// The tests are one process; each benchmark runs one iteration in another.
-		jobs := []job{{suite: i, plan: plan, tests: s.tests, wall: s.bound()}}
+		jobs := []job{{suite: i, plan: plan, tests: s.tests, wall: s.timeLimit()}}
 		if len(s.bench) > 0 {
 			jobs = append(jobs,
-				job{suite: i, plan: plan, bench: tops(s.bench), time: "1x", wall: s.bound(), threads: 1})
+				job{suite: i, plan: plan, bench: tops(s.bench), time: "1x", wall: s.timeLimit(), threads: 1})
 		}
 		if len(s.tests) == 0 {
 			jobs = jobs[1:]
@@ -83,7 +83,7 @@ func (p *Place) compareCalls(ctx context.Context, g *Program, version int, budge
 				return nil, err
 			}
 			out.take(r, s, j.tests)
-			if out.bad() != "" {
+			if out.fault() != "" {
 				return out, nil
 			}
 		}
@@ -91,25 +91,25 @@ func (p *Place) compareCalls(ctx context.Context, g *Program, version int, budge
 	return out, nil
 }
 
-// bound returns the time limit of one run of a version.
-func (s *suite) bound() time.Duration { return 10*s.took + patience }
+// timeLimit returns the time limit of one run of a version.
+func (s *suite) timeLimit() time.Duration { return 10*s.took + patience }
 
-// quickBound returns the time limit of one run of the quickest tests.
-func (s *suite) quickBound() time.Duration {
+// quickTimeLimit returns the time limit of one run of the quickest tests.
+func (s *suite) quickTimeLimit() time.Duration {
 	if s.quickTook == 0 {
-		return s.bound()
+		return s.timeLimit()
 	}
-	return min(10*s.quickTook+quickPatience, s.bound())
+	return min(10*s.quickTook+quickPatience, s.timeLimit())
 }
 
 // tops returns the pattern for the benchmarks that leaves belong to.
 func tops(leaves []string) string {
 	var names []string
 	for _, l := range leaves {
-		names = append(names, top(l))
+		names = append(names, topTest(l))
 	}
 	inorder.Sort(names)
-	return anyOf(slices.Compact(names))
+	return namePattern(slices.Compact(names))
 }
 
 // take adds the results of one run of these tests, or of benchmarks.
@@ -146,7 +146,7 @@ func (s *suite) endedOtherwise(r *ran, tests []string) (kind, why string) {
 		want := s.wanted[name]
 		got, ran := r.tests[name]
 		switch {
-		case !ran && r.OK() && slices.Contains(tests, top(name)):
+		case !ran && r.OK() && slices.Contains(tests, topTest(name)):
 			return "test", name + " does not run: other calls lead to it"
 		case ran && got.Status == "FAIL":
 			return "test", fmt.Sprintf("%s fails: %s", name, firstOf(got.Output))
@@ -223,15 +223,15 @@ func (p *programs) runsOf(ctx context.Context, g *Program, plan live.Plan, brief
 			continue
 		}
 		var jobs []job
-		tests, wall := s.tests, s.bound()
+		tests, wall := s.tests, s.timeLimit()
 		if brief {
-			tests, wall = s.quick, s.quickBound()
+			tests, wall = s.quick, s.quickTimeLimit()
 		}
 		if len(tests) > 0 {
 			jobs = append(jobs, job{suite: i, plan: plan, tests: tests, wall: wall})
 		}
 		if len(s.bench) > 0 && !brief {
-			jobs = append(jobs, job{suite: i, plan: plan, bench: tops(s.bench), time: "1x", wall: s.bound(),
+			jobs = append(jobs, job{suite: i, plan: plan, bench: tops(s.bench), time: "1x", wall: s.timeLimit(),
 				threads: 1})
 		}
 		for _, j := range jobs {

@@ -109,7 +109,7 @@ func (p *Place) wallsMatter(ctx context.Context, g *Program, j job, names []stri
 	if j.wall = wallTime; j.all {
 		j.all, j.tests = false, names
 	} else {
-		j.bench = anyOf(names)
+		j.bench = namePattern(names)
 	}
 	defer func() { p.profile = sandbox.Run }()
 	p.profile = sandbox.Test
@@ -139,11 +139,11 @@ func (r *ran) beats(other *ran, wall time.Duration) bool {
 // they were found.
 func (t *tally) failing() []string {
 	for _, name := range inorder.Keys(t.tests) {
-		if t.tests[name].Status == "FAIL" && name == top(name) && !slices.Contains(t.bad, name) {
+		if t.tests[name].Status == "FAIL" && name == topTest(name) && !slices.Contains(t.bad, name) {
 			t.bad = append(t.bad, name)
 		}
 	}
-	if last := top(t.last.current); !t.last.whole && last != "" && !slices.Contains(t.bad, last) {
+	if last := topTest(t.last.current); !t.last.whole && last != "" && !slices.Contains(t.bad, last) {
 		t.bad = append(t.bad, last)
 	}
 	return t.bad
@@ -157,9 +157,9 @@ func (r *ran) passedTests() map[string]bool {
 		out[name] = o.passed()
 	}
 	for _, leaf := range r.leaves {
-		out[top(leaf)] = r.tests[top(leaf)].Status != "FAIL"
+		out[topTest(leaf)] = r.tests[topTest(leaf)].Status != "FAIL"
 	}
-	maps.DeleteFunc(out, func(name string, passes bool) bool { return !passes || name != top(name) })
+	maps.DeleteFunc(out, func(name string, passes bool) bool { return !passes || name != topTest(name) })
 	return out
 }
 
@@ -192,11 +192,11 @@ func (p *Place) goOn(ctx context.Context, g *Program, j job, t *tally) error {
 	for ; t.processes < maxProcesses && t.unfinished(); t.processes++ {
 		switch {
 		case t.last.timedOut():
-			if t.late++; t.late > maxLate || t.found(j) {
+			if t.late++; t.late > maxLate || t.callsTarget(j) {
 				return nil
 			}
 		case !t.last.whole:
-			t.broken = append(t.broken, top(t.last.current))
+			t.broken = append(t.broken, topTest(t.last.current))
 		}
 		j.skip = t.begunTests()
 		r, err := p.run(ctx, g, j)
@@ -208,12 +208,12 @@ func (p *Place) goOn(ctx context.Context, g *Program, j job, t *tally) error {
 	return nil
 }
 
-// found reports whether a test calls the target, or a benchmark that ended.
-func (t *tally) found(j job) bool {
+// callsTarget reports whether a test calls the target, or a benchmark that ended.
+func (t *tally) callsTarget(j job) bool {
 	if j.bench == "" {
 		return t.seen.Calls > 0
 	}
-	return slices.ContainsFunc(t.leaves, func(leaf string) bool { return t.seen.Tests[top(leaf)] > 0 })
+	return slices.ContainsFunc(t.leaves, func(leaf string) bool { return t.seen.Tests[topTest(leaf)] > 0 })
 }
 
 // unfinished reports whether there may be tests or benchmarks that did not run.
@@ -225,7 +225,7 @@ func (t *tally) unfinished() bool {
 func (t *tally) begunTests() []string {
 	var out []string
 	for _, name := range inorder.Keys(t.tests) {
-		if name == top(name) && !t.tests[name].paused {
+		if name == topTest(name) && !t.tests[name].paused {
 			out = append(out, name)
 		}
 	}
@@ -269,7 +269,7 @@ func (s *suite) keepTests(t *tally) {
 	}
 	if t.seen.Unnamed > 0 { // by a goroutine that no test's name is on the stack of: it may be any
 		for name, o := range t.tests {
-			if o.Status == "" || o.seconds > slowTest || name != top(name) || slices.Contains(t.broken, name) {
+			if o.Status == "" || o.seconds > slowTest || name != topTest(name) || slices.Contains(t.broken, name) {
 				continue
 			}
 			if !slices.Contains(s.tests, name) {
@@ -287,8 +287,8 @@ func (s *suite) keepBenchmarks(t *tally) {
 	var perhaps []string
 	for _, leaf := range t.leaves {
 		switch {
-		case slices.Contains(t.broken, top(leaf)):
-		case t.seen.Tests[top(leaf)] > 0:
+		case slices.Contains(t.broken, topTest(leaf)):
+		case t.seen.Tests[topTest(leaf)] > 0:
 			s.bench = append(s.bench, leaf)
 		case t.seen.Unnamed > 0:
 			perhaps = append(perhaps, leaf)

@@ -139,7 +139,7 @@ func TestLike(t *testing.T) {
 		},
 		{"an early end", ran{Result: exited(2), tests: map[string]outcome{"TestA": counted["TestA"]}}, false},
 	} {
-		if got := x.r.like(counted); got != x.want {
+		if got := x.r.sameAs(counted); got != x.want {
 			t.Errorf("%s: %v", x.name, got)
 		}
 	}
@@ -174,8 +174,8 @@ func TestFound(t *testing.T) {
 	seen := live.Seen{Calls: 3, Tests: map[string]int64{"BenchmarkB": 3}}
 	t1 := &tally{ran: &ran{leaves: []string{"BenchmarkA"}}, seen: seen}
 	t2 := &tally{ran: &ran{leaves: []string{"BenchmarkA", "BenchmarkB/x"}}, seen: seen}
-	if !t1.found(tests) || t1.found(benchmarks) || !t2.found(benchmarks) {
-		t.Errorf("%v %v %v", t1.found(tests), t1.found(benchmarks), t2.found(benchmarks))
+	if !t1.callsTarget(tests) || t1.callsTarget(benchmarks) || !t2.callsTarget(benchmarks) {
+		t.Errorf("%v %v %v", t1.callsTarget(tests), t1.callsTarget(benchmarks), t2.callsTarget(benchmarks))
 	}
 }
 

@@ -70,7 +70,7 @@ func (d *dispatcher) text(t types.Type) string { return d.imports.TypeString(t, 
 // file writes the file of the dispatcher over some versions.
 func (d *dispatcher) file(versions []int) string {
 	d.imports = source.Imports{livePath(d.u): "beaglelive"}
-	body := d.dispatch(versions) + d.call(versions) + d.slow() + d.compare() + d.globals()
+	body := d.dispatch(versions) + d.call(versions) + d.slowFunction() + d.compare() + d.globals()
 	return fmt.Sprintf("//go:build go1.21\n\npackage %s\n\n%s", d.u.Target.PkgName, d.imports.Block()) + body
 }
 
@@ -177,7 +177,7 @@ func (d *dispatcher) callVersion(v string, of func(i int) string) string {
 	return "beagleCall" + targs + "(" + strings.Join(append([]string{v}, d.args(of)...), ", ") + ")"
 }
 
-func (d *dispatcher) slow() string {
+func (d *dispatcher) slowFunction() string {
 	declared, targs := d.types()
 	params, results := d.declared()
 	comparing := "beagleCompare" + targs + "(" + strings.Join(d.args(plainArg), ", ") + ")"

@@ -158,7 +158,7 @@ func (h *hooker) loop(n ast.Node, labelled token.Pos, body *ast.BlockStmt, ends 
 		h.children(n)
 		return
 	}
-	h.insert(from(labelled, n.Pos()), "beaglelive.Loop("+over+"); ")
+	h.insert(statementStart(labelled, n.Pos()), "beaglelive.Loop("+over+"); ")
 	switch {
 	case h.turns:
 		h.insert(body.Lbrace+1, " beaglelive.Tick(); ")
@@ -202,8 +202,8 @@ func nameOfTesting(f *ast.File) string {
 	return ""
 }
 
-// from returns the place at which a statement begins, with its label.
-func from(label, at token.Pos) token.Pos {
+// statementStart returns the place at which a statement begins, with its label.
+func statementStart(label, at token.Pos) token.Pos {
 	if label.IsValid() {
 		return label
 	}

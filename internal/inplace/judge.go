@@ -74,7 +74,7 @@ func (p *Place) calls(ctx context.Context, g *Program, version int, budget time.
 		return c, err
 	}
 	whole, err := p.runs(ctx, g, version)
-	if err != nil || whole.bad() != "" {
+	if err != nil || whole.fault() != "" {
 		return whole, err
 	}
 	return &comparison{calls: c.calls, taped: c.taped, faults: c.faults, skipped: map[string]int64{
@@ -97,7 +97,7 @@ func (p *Place) certain(ctx context.Context, g *Program) (*comparison, error) {
 		if err != nil {
 			return nil, err
 		}
-		if why := own.bad(); why != "" {
+		if why := own.fault(); why != "" {
 			return &comparison{calls: c.calls, skipped: map[string]int64{
 				"the original differs from its own copy, too (" + why + ")": 1}}, nil
 		}
@@ -117,7 +117,7 @@ func (p *Place) check(v *beagle.Verdict, name string, compare func() (*compariso
 	}
 	// Note the check with its skipped calls.
 	v.Stage = name
-	result := beagle.CheckResult{Name: name, Passed: c.bad() == "", Cases: int(c.calls),
+	result := beagle.CheckResult{Name: name, Passed: c.fault() == "", Cases: int(c.calls),
 		Millis: float64(time.Since(start).Microseconds()) / 1000}
 	for why, n := range c.skipped {
 		result.Note = strings.TrimPrefix(result.Note+fmt.Sprintf("; %d calls not compared: %s", n, why), "; ")
@@ -134,7 +134,7 @@ func (p *Place) check(v *beagle.Verdict, name string, compare func() (*compariso
 		return nil
 	}
 	// Note the rejection with its kind.
-	v.Status, v.Reason = beagle.Wrong, c.bad()
+	v.Status, v.Reason = beagle.Wrong, c.fault()
 	switch c.kind {
 	case "crash":
 		v.Status = beagle.Crashed
@@ -185,7 +185,7 @@ func (p *Place) race(ctx context.Context, v *beagle.Verdict, both []Version) err
 		// Run the tests with the original first: a race of its own says nothing of the candidate.
 		var racy [2]bool
 		for k := range racy {
-			j := job{suite: i, plan: live.Plan{Mode: live.Run, Version: k}, tests: s.tests, wall: 3 * s.bound()}
+			j := job{suite: i, plan: live.Plan{Mode: live.Run, Version: k}, tests: s.tests, wall: 3 * s.timeLimit()}
 			r, err := p.run(ctx, g, j)
 			if err != nil {
 				return err

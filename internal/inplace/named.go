@@ -148,7 +148,7 @@ func (p *programs) Parallel() (out []string) {
 	for _, s := range p.suites {
 		h := newHome(s.pkg)
 		for _, t := range s.timed {
-			if h.leadsTo(top(t.name), "RunParallel") {
+			if h.leadsTo(topTest(t.name), "RunParallel") {
 				out = append(out, t.name)
 			}
 		}

@@ -178,7 +178,7 @@ func (p *Place) Build(ctx context.Context, vs []Version, link Link) (*Program, e
 	if p.u.Scope.Group() {
 		return p.buildWhole(ctx, vs, link)
 	}
-	g := &Program{Failed: map[int]string{}, link: link, dir: p.fresh()}
+	g := &Program{Failed: map[int]string{}, link: link, dir: p.newDir()}
 	if err := os.MkdirAll(g.dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -201,8 +201,8 @@ func (p *Place) Build(ctx context.Context, vs []Version, link Link) (*Program, e
 	}
 }
 
-// fresh returns the directory of a new program.
-func (p *Place) fresh() string {
+// newDir returns the directory of a new program.
+func (p *Place) newDir() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.count++

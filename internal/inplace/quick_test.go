@@ -162,15 +162,15 @@ func TestQuickAlone(t *testing.T) {
 // its caller in a loop.
 func TestQuickBound(t *testing.T) {
 	s := &suite{took: 40 * time.Second}
-	if got := s.quickBound(); got != s.bound() {
+	if got := s.quickTimeLimit(); got != s.timeLimit() {
 		t.Errorf("before the quickest tests ran: %v", got)
 	}
 	s.quickTook = 300 * time.Millisecond
-	if got := s.quickBound(); got != 8*time.Second {
+	if got := s.quickTimeLimit(); got != 8*time.Second {
 		t.Errorf("after they took %v: %v", s.quickTook, got)
 	}
 	s.took, s.quickTook = time.Second, 10*time.Second
-	if got := s.quickBound(); got != s.bound() {
+	if got := s.quickTimeLimit(); got != s.timeLimit() {
 		t.Errorf("longer than all tests: %v", got)
 	}
 }

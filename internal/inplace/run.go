@@ -66,7 +66,7 @@ func (j *job) args() []string {
 	case j.all:
 		run = "."
 	case len(j.tests) > 0:
-		run = anyOf(j.tests)
+		run = namePattern(j.tests)
 	}
 	args := []string{"-test.run=" + run, "-test.v=test2json", "-test.count=1", "-test.parallel=1",
 		"-test.timeout=" + j.wall.String()}
@@ -74,7 +74,7 @@ func (j *job) args() []string {
 		args = append(args, "-test.bench="+j.bench, "-test.benchtime="+j.time)
 	}
 	if len(j.skip) > 0 {
-		args = append(args, "-test.skip="+anyOf(j.skip))
+		args = append(args, "-test.skip="+namePattern(j.skip))
 	}
 	if j.failfast {
 		args = append(args, "-test.failfast")
@@ -88,8 +88,8 @@ func (j *job) args() []string {
 	return args
 }
 
-// anyOf returns a pattern for whole names of tests.
-func anyOf(names []string) string {
+// namePattern returns a pattern for whole names of tests.
+func namePattern(names []string) string {
 	quoted := make([]string, len(names))
 	for i, n := range names {
 		quoted[i] = regexp.QuoteMeta(n)
@@ -265,8 +265,8 @@ func parseIterations(out []byte) map[string]int64 {
 // withoutTimes returns a program's output without times and addresses.
 func withoutTimes(text []byte) string { return volatile.ReplaceAllString(string(text), "*") }
 
-// top returns the test that a subtest belongs to.
-func top(name string) string {
+// topTest returns the test that a subtest belongs to.
+func topTest(name string) string {
 	name, _, _ = strings.Cut(name, "/")
 	return name
 }

@@ -63,7 +63,7 @@ func (p *Place) noticed(ctx context.Context, g *Program) error {
 	}
 	for _, f := range compare {
 		c, err := f(ctx, g, live.Hollow)
-		if err != nil || c.bad() != "" {
+		if err != nil || c.fault() != "" {
 			return err
 		}
 	}
@@ -75,7 +75,7 @@ func (p *Place) noticed(ctx context.Context, g *Program) error {
 // target that does nothing often makes a loop of its caller endless, so its run is short.
 func (p *Place) quickNotices(ctx context.Context, g *Program) (bool, error) {
 	same, err := p.runsOf(ctx, g, live.Plan{Mode: live.Run, Version: 1}, true)
-	if err != nil || same.bad() != "" {
+	if err != nil || same.fault() != "" {
 		return false, err
 	}
 	for i, s := range p.suites {
@@ -85,7 +85,7 @@ func (p *Place) quickNotices(ctx context.Context, g *Program) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return hollow.bad() != "", nil
+	return hollow.fault() != "", nil
 }
 
 // closely compares a version within calls, for as long as a full check does.
@@ -285,7 +285,7 @@ func (p *Place) steady(ctx context.Context, g *Program, i int) error {
 		a, b := runs[0].tests[name], runs[1].tests[name]
 		switch {
 		case a.Status == "" || a.Status != b.Status || a.Status == "FAIL":
-			flaky[top(name)] = true
+			flaky[topTest(name)] = true
 		case a.Output != b.Output:
 			a.Output = "" // its text is not the same each time: the status alone counts
 			fallthrough
@@ -294,7 +294,7 @@ func (p *Place) steady(ctx context.Context, g *Program, i int) error {
 		}
 	}
 	for name := range s.wanted {
-		if flaky[top(name)] {
+		if flaky[topTest(name)] {
 			delete(s.wanted, name)
 		}
 	}
@@ -321,7 +321,7 @@ func (p *Place) runTwice(ctx context.Context, g *Program, i int) (runs [2]*ran, 
 			return runs, err
 		}
 		s.took = max(s.took, runs[k].Wall)
-		if k == 0 && p.u.Outside == "" && runs[k].like(s.counted) {
+		if k == 0 && p.u.Outside == "" && runs[k].sameAs(s.counted) {
 			runs[1] = runs[0]
 			break
 		}
@@ -329,8 +329,8 @@ func (p *Place) runTwice(ctx context.Context, g *Program, i int) (runs [2]*ran, 
 	return runs, nil
 }
 
-// like reports whether all tests of a run passed, and ended and printed as in an earlier run.
-func (r *ran) like(earlier map[string]outcome) bool {
+// sameAs reports whether all tests of a run passed, and ended and printed as in an earlier run.
+func (r *ran) sameAs(earlier map[string]outcome) bool {
 	for name, o := range r.tests {
 		if e := earlier[name]; !o.passed() || o.Status != e.Status || o.Output != e.Output {
 			return false
@@ -395,9 +395,9 @@ func (p *Place) reach(ctx context.Context, g *Program) error {
 			return err
 		}
 		switch {
-		case w.bad() != "":
+		case w.fault() != "":
 			e.Why = strings.TrimPrefix(e.Why+"; ", "; ") + "by " + string(way) +
-				" the original differs from its copy: " + w.bad()
+				" the original differs from its copy: " + w.fault()
 		case w.calls == 0:
 			e.Why = strings.TrimPrefix(e.Why+"; ", "; ") + "by " + string(way) + " no call can be compared" +
 				w.skippedFor()
@@ -422,7 +422,7 @@ func (p *Place) agreement(ctx context.Context, g *Program) (*comparison, error) 
 		if err != nil {
 			return nil, err
 		}
-		failing = w.bad()
+		failing = w.fault()
 		if failing == "" {
 			p.faults = p.failable(w)
 			return w, nil
@@ -437,7 +437,7 @@ func (p *Place) agreement(ctx context.Context, g *Program) (*comparison, error) 
 		compare = p.compareCalls // two calls repeat all that it prints or takes from outside
 	}
 	w, err := compare(ctx, g, 1, compareTime)
-	if err == nil && w.bad() == "" && failing != "" && p.failable(w) {
+	if err == nil && w.fault() == "" && failing != "" && p.failable(w) {
 		e.Unfailing = "the original differs from its own copy then: " + failing
 	}
 	return w, err

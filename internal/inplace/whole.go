@@ -20,7 +20,7 @@ import (
 
 // buildWhole builds a program for each version, in the tests of all suites.
 func (p *Place) buildWhole(ctx context.Context, vs []Version, link Link) (*Program, error) {
-	g := &Program{Failed: map[int]string{}, link: link, dir: p.fresh(), overs: make([]string, len(vs))}
+	g := &Program{Failed: map[int]string{}, link: link, dir: p.newDir(), overs: make([]string, len(vs))}
 	if err := os.MkdirAll(g.dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (p *programs) linkWhole(ctx context.Context, g *Program) error {
 			}
 			path := filepath.Join(g.dir, fmt.Sprintf("suite%d-%d-%d.test", i, v, g.link.Layout))
 			if v == 0 && g.link.Layout == 0 { // the original, which many programs hold
-				path = p.shared(s, g.link)
+				path = p.original(s, g.link)
 			}
 			refused, err := p.goTestOnce(ctx, over, g.link, s.pkg, path)
 			switch {
@@ -106,8 +106,8 @@ func (p *programs) linkWhole(ctx context.Context, g *Program) error {
 	return nil
 }
 
-// shared returns the path of the original for all programs that are linked alike.
-func (p *programs) shared(s *suite, link Link) string {
+// original returns the path of the original for all programs that are linked alike.
+func (p *programs) original(s *suite, link Link) string {
 	name := beagle.HashOf("original", s.pkg.ImportPath, link)[:16]
 	return filepath.Join(p.dir, "original-"+name+".test")
 }
@@ -207,7 +207,7 @@ func (p *Place) voids(ctx context.Context, g *Program) error {
 			if err != nil {
 				return err
 			}
-			noticed = c.bad() != ""
+			noticed = c.fault() != ""
 		}
 		if !noticed {
 			p.evidence.Unnoticed = append(p.evidence.Unnoticed, name)

@@ -336,7 +336,7 @@ func (t tools) lessons(_ context.Context, _ *sdk.CallToolRequest, in lessonsIn) 
 			Remedy: fmt.Sprintf("at most %d lessons are read at once", maxNames),
 		}
 	case len(in.Names) > 0:
-		if chosen, err = named(all, in.Names); err != nil {
+		if chosen, err = pickLessons(all, in.Names); err != nil {
 			return "", nil, err
 		}
 		whole = true
@@ -358,7 +358,7 @@ func (t tools) lessons(_ context.Context, _ *sdk.CallToolRequest, in lessonsIn) 
 	return b.String(), out, nil
 }
 
-func named(all []llm.Lesson, names []string) ([]llm.Lesson, error) {
+func pickLessons(all []llm.Lesson, names []string) ([]llm.Lesson, error) {
 	var out []llm.Lesson
 	for _, name := range names {
 		i := slices.IndexFunc(all, func(l llm.Lesson) bool { return l.Name == name })

@@ -34,10 +34,10 @@ func (m *Mutant) String() string {
 	if is == "" {
 		is = "nothing"
 	}
-	return fmt.Sprintf("line %d: %s: %s -> %s", m.Line, m.Op, short(m.Was), short(is))
+	return fmt.Sprintf("line %d: %s: %s -> %s", m.Line, m.Op, shorten(m.Was), shorten(is))
 }
 
-func short(s string) string {
+func shorten(s string) string {
 	return "`" + tail.Short(strings.Join(strings.Fields(s), " "), 60) + "`"
 }
 

@@ -191,7 +191,7 @@ func slicesOf(ctx context.Context, u url.URL, page string, plan Plan, o Options)
 	tell(0)
 	taken := 0
 	for ; taken < plan.Slices; taken++ {
-		if err := until(ctx, began.Add(plan.Moment(taken, rand.Float64()))); err != nil {
+		if err := waitUntil(ctx, began.Add(plan.Moment(taken, rand.Float64()))); err != nil {
 			break
 		}
 		if time.Since(began) > plan.length()+o.answer { // a service that hangs takes that long for each slice
@@ -213,7 +213,7 @@ func slicesOf(ctx context.Context, u url.URL, page string, plan Plan, o Options)
 			failed = append(failed, err)
 		}
 		if taken == 0 && p != nil {
-			plan = plan.after(p)
+			plan = plan.adapt(p)
 		}
 		tell(taken + 1)
 	}
@@ -241,8 +241,8 @@ func slicesOf(ctx context.Context, u url.URL, page string, plan Plan, o Options)
 	return all, nil
 }
 
-// until waits for a time.
-func until(ctx context.Context, at time.Time) error {
+// waitUntil waits for a time.
+func waitUntil(ctx context.Context, at time.Time) error {
 	select {
 	case <-ctx.Done():
 	case <-time.After(time.Until(at)):

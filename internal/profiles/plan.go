@@ -54,8 +54,8 @@ func NewPlan(seconds int, over time.Duration) Plan {
 	return Plan{Slices: min(max(int(over/leastStretch), 2), mostSlices), Seconds: 1, Over: over, enough: true}
 }
 
-// after returns the plan as it goes on after its first slice.
-func (p Plan) after(first *hotspots.Profile) Plan {
+// adapt returns the plan as it goes on after its first slice.
+func (p Plan) adapt(first *hotspots.Profile) Plan {
 	if p.enough && first.Seconds > 0 {
 		p = p.Enough(float64(first.Samples()) / first.Seconds)
 	}

@@ -70,7 +70,7 @@ func Read(ctx context.Context, sources []string, o Options) ([]*hotspots.Profile
 	g.SetLimit(32)
 	for i, text := range sources {
 		g.Go(func() (err error) {
-			found[i], err = read(ctx, text, o)
+			found[i], err = fetch(ctx, text, o)
 			if errors.Is(err, context.Canceled) && o.interrupted() && len(sources) > 1 {
 				o.Warn(fmt.Sprintf("%s is left out: stopped before it had a profile", Redacted(text)))
 				return nil
@@ -116,8 +116,9 @@ func Redacted(source string) string {
 	return redacted(rest)
 }
 
-// read fetches the profiles of a source, and gives each the number of instances that it stands for.
-func read(ctx context.Context, text string, o Options) ([]*hotspots.Profile, error) {
+// fetch fetches the profiles of a source, and gives each the number of instances that it stands
+// for.
+func fetch(ctx context.Context, text string, o Options) ([]*hotspots.Profile, error) {
 	stands, source, err := instances(text)
 	if err != nil {
 		return nil, err

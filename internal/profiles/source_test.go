@@ -515,7 +515,7 @@ func TestPlan(t *testing.T) {
 			t.Errorf("%s: %q in %v, want %v; %v", address, pages, plan.length(), want, err)
 		}
 	}
-	if first := (&hotspots.Profile{Seconds: 0}); NewPlan(0, 0).after(first).Seconds != 1 {
+	if first := (&hotspots.Profile{Seconds: 0}); NewPlan(0, 0).adapt(first).Seconds != 1 {
 		t.Error("a first slice of unknown length changes the plan")
 	}
 }

@@ -91,7 +91,7 @@ func (w *wrapper) begins(p *exec.Program, lib *exec.Library, budget time.Duratio
 			if _, known := before[line]; known {
 				continue
 			}
-			first := w.first(m, p, line, n/2, n)
+			first := w.firstWrap(m, p, line, n/2, n)
 			out[begin{width, first}] = line
 		}
 		for line, width := range now {
@@ -102,8 +102,8 @@ func (w *wrapper) begins(p *exec.Program, lib *exec.Library, budget time.Duratio
 	return out, reach
 }
 
-// first returns the smallest length above lo at which a line wraps; it does at hi.
-func (w *wrapper) first(m *exec.Machine, p *exec.Program, line, lo, hi int) int {
+// firstWrap returns the smallest length above lo at which a line wraps; it does at hi.
+func (w *wrapper) firstWrap(m *exec.Machine, p *exec.Program, line, lo, hi int) int {
 	for hi-lo > 1 {
 		mid := (lo + hi) / 2
 		now, ok := w.wrapsAt(m, p, mid)

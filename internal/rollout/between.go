@@ -30,8 +30,8 @@ type ProcessSpread struct {
 	Error     float64 // standard error of the mean, as the means of processes alone tell it
 }
 
-// half returns the half-width of the interval that the means of processes ask for.
-func (b ProcessSpread) half(alpha float64) float64 {
+// halfWidth returns the half-width of the interval that the means of processes ask for.
+func (b ProcessSpread) halfWidth(alpha float64) float64 {
 	if b.Error == 0 {
 		return 0
 	}

@@ -40,10 +40,10 @@ func TestBetween(t *testing.T) {
 		b.Processes != 4 {
 		t.Errorf("%+v", b)
 	}
-	if got := b.half(0.05); math.Abs(got-3.1824463*b.Error) > 1e-6 {
+	if got := b.halfWidth(0.05); math.Abs(got-3.1824463*b.Error) > 1e-6 {
 		t.Errorf("half-width %g", got)
 	}
-	if got := b.pValue(b.half(0.05)); math.Abs(got-0.05) > 1e-6 {
+	if got := b.pValue(b.halfWidth(0.05)); math.Abs(got-0.05) > 1e-6 {
 		t.Errorf("P of a mean at the end of the interval: %g", got)
 	}
 	if b := processes(hundred, 1, 1.1, 0.9, 1.05).compareProcesses(FunctionTime, 1); b.Deviation != 0 || b.Error == 0 {

@@ -116,8 +116,8 @@ func (b *Block) silentArms() []Arm {
 	return out
 }
 
-// idle returns an arm that got no traffic while another did, or "".
-func idle(arms map[Arm]*Counts) Arm {
+// idleArm returns an arm that got no traffic while another did, or "".
+func idleArm(arms map[Arm]*Counts) Arm {
 	busy := false
 	for _, c := range arms {
 		busy = busy || c.Requests > 0

@@ -24,7 +24,7 @@ func (e *Experiment) gainInterval(t *Track, m Metric) Interval {
 func (e *Experiment) widened(t *Track, m Metric, elsewhere bool) (drift, times float64, b ProcessSpread) {
 	drift = t.drift(e.Plan.MostLag).Variance
 	times, b = drift, t.compareProcesses(m, drift)
-	if wide := b.half(e.Plan.Alpha); wide > 0 && (elsewhere || b.Deviation > 0) {
+	if wide := b.halfWidth(e.Plan.Alpha); wide > 0 && (elsewhere || b.Deviation > 0) {
 		half := halfWidth(float64(t.Moments.N), times*t.variance(m), e.tuning(), e.Plan.Alpha)
 		times *= max(1, wide*wide/(half*half))
 	}
@@ -39,7 +39,7 @@ func (e *Experiment) tuning() float64 { return tuning(e.Plan.Alpha, float64(e.Pl
 func (e *Experiment) harm() string {
 	for _, g := range e.Plan.Guardrails {
 		for _, t := range []*Track{e.State.Effect[g.Metric], e.State.After[g.Metric]} {
-			if t != nil && e.worse(g, t) {
+			if t != nil && e.isWorse(g, t) {
 				return fmt.Sprintf("guardrail %s is worse: %s, margin %s", g.Metric,
 					g.Metric.Span(e.currentInterval(t, g.Metric)),
 					g.Metric.Text(g.Margin))
@@ -55,7 +55,7 @@ func (e *Experiment) currentInterval(t *Track, m Metric) Interval {
 	return t.interval(m, e.tuning(), e.Plan.Alpha, 1)
 }
 
-func (e *Experiment) worse(g Guardrail, t *Track) bool {
+func (e *Experiment) isWorse(g Guardrail, t *Track) bool {
 	i := e.currentInterval(t, g.Metric)
 	if i.Estimate <= g.Margin {
 		return false
@@ -83,7 +83,7 @@ func (e *Experiment) doubt() string {
 	if cause := e.missingGuardrail(); cause != "" {
 		return cause
 	}
-	if cause := e.invalid(); cause != "" {
+	if cause := e.whyInvalid(); cause != "" {
 		return cause
 	}
 	if cause := e.State.Late.tooFewCalls(e.Plan.LeastTimed); cause != "" {
@@ -171,8 +171,8 @@ func leastGain(least float64) string {
 	return fmt.Sprintf(" by %g %%", 100*least)
 }
 
-// invalid returns why the comparison says nothing, or "".
-func (e *Experiment) invalid() string {
+// whyInvalid returns why the comparison says nothing, or "".
+func (e *Experiment) whyInvalid() string {
 	if cause := e.unfollowed(e.State.Effect, e.State.Beyond); cause != "" {
 		return cause
 	}
@@ -322,7 +322,7 @@ func (e *Experiment) Standings() []MetricRow {
 		switch {
 		case t == nil || t.Moments.N == 0:
 			s.Says = "no data"
-		case e.worse(g, t):
+		case e.isWorse(g, t):
 			s.Says = "worse"
 		case g.HarmOnly && s.Effect.N >= e.Plan.LeastBlocks && !t.suspect(g):
 			s.Says = "not worse"

@@ -223,13 +223,15 @@ func (t *Track) interval(m Metric, rho, alpha, times float64) Interval {
 	half := halfWidth(n, times*t.variance(m), rho, alpha)
 	out.Low, out.High = out.Estimate-half, out.Estimate+half
 	if t.Own && measures[m].scale == Relative {
-		out.Estimate, out.Low, out.High = ofFirst(out.Estimate), ofFirst(out.Low), ofFirst(out.High)
+		out.Estimate = relativeToFirst(out.Estimate)
+		out.Low, out.High = relativeToFirst(out.Low), relativeToFirst(out.High)
 	}
 	return out
 }
 
-// ofFirst turns a difference as a share of the mean of two arms into one as a share of the first.
-func ofFirst(x float64) float64 {
+// relativeToFirst turns a difference as a share of the mean of two arms into one as a share of the
+// first.
+func relativeToFirst(x float64) float64 {
 	switch {
 	case x <= -2:
 		return -1

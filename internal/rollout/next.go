@@ -139,7 +139,7 @@ func (e *Experiment) unusable(b *Block) *fault {
 	if arms[Candidate] == nil || len(arms) < 2 {
 		return refuse("block %d of %s has no candidate beside another arm", b.Seq, b.ID)
 	}
-	if arm := idle(arms); arm != "" {
+	if arm := idleArm(arms); arm != "" {
 		return refuse("block %d of %s: arm %s got no traffic while another did", b.Seq, b.ID, arm)
 	}
 	if arms[Candidate].Requests == 0 {

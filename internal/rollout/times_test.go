@@ -166,7 +166,7 @@ func TestSlowMachine(t *testing.T) {
 		}
 		e.Next(s.block(e))
 	}
-	if why := e.invalid(); strings.Contains(why, "lag-1") {
+	if why := e.whyInvalid(); strings.Contains(why, "lag-1") {
 		t.Errorf("%q; %s %s", why, e.State.Phase, e.State.Cause)
 	}
 }
@@ -199,7 +199,7 @@ func TestHalf(t *testing.T) {
 			t.Errorf("own level %v: %+v", own, i)
 		}
 	}
-	if ofFirst(-3) != -1 || ofFirst(2) != math.MaxFloat64 || ofFirst(0) != 0 {
+	if relativeToFirst(-3) != -1 || relativeToFirst(2) != math.MaxFloat64 || relativeToFirst(0) != 0 {
 		t.Error("the ends are off")
 	}
 }

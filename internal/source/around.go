@@ -37,7 +37,7 @@ func codeIdentity(of []*packages.Package, tags []string) (string, error) {
 			dialects[module] = dialect(q.Module)
 		}
 		var text string
-		version := fixed(q.Module)
+		version := pinnedVersion(q.Module)
 		if text, failed = contents(q, version == ""); failed == nil {
 			parts[q.PkgPath] = beagle.HashOf("package", version, dialects[module], text)
 		}
@@ -52,9 +52,9 @@ func codeIdentity(of []*packages.Package, tags []string) (string, error) {
 	return beagle.HashOf("around", all...), nil
 }
 
-// fixed returns the version of a module whose files nothing changes without changing go.mod; "" for
-// a module of this disk, and for one that is vendored.
-func fixed(m *packages.Module) string {
+// pinnedVersion returns the version of a module whose files nothing changes without changing
+// go.mod; "" for a module of this disk, and for one that is vendored.
+func pinnedVersion(m *packages.Module) string {
 	if m == nil || m.Dir == "" {
 		return ""
 	}

@@ -20,13 +20,13 @@ func checkSize(f *File) *Problem {
 	m := measurer{texts: map[string][]ast.Expr{}, types: map[string][]ast.Expr{}, known: map[string]int{}}
 	ast.Inspect(f.AST, m.declare)
 	for name := range m.texts {
-		if m.named("const "+name, m.texts[name], m.text) > maxText {
+		if m.sizeOfName("const "+name, m.texts[name], m.text) > maxText {
 			return f.problem("parse", m.texts[name][0].Pos(), "the constant %s is too long: at most %d bytes",
 				name, maxText)
 		}
 	}
 	for name := range m.types {
-		if m.named("type "+name, m.types[name], m.parts) > maxParts {
+		if m.sizeOfName("type "+name, m.types[name], m.parts) > maxParts {
 			return f.problem("parse", m.types[name][0].Pos(), "the type %s has too many parts: at most %d",
 				name, maxParts)
 		}
@@ -71,9 +71,9 @@ func (m *measurer) declare(n ast.Node) bool {
 	return true
 }
 
-// named returns the size of a name's definition. A definition that uses its own name counts as
+// sizeOfName returns the size of a name's definition. A definition that uses its own name counts as
 // infinitely large; an inner constant of the same name looks like one.
-func (m *measurer) named(key string, list []ast.Expr, size func(ast.Expr) int) int {
+func (m *measurer) sizeOfName(key string, list []ast.Expr, size func(ast.Expr) int) int {
 	// A negative size is that of a definition that is being measured: it uses its own name.
 	if n, ok := m.known[key]; ok {
 		if n < 0 {
@@ -100,7 +100,7 @@ func (m *measurer) text(e ast.Expr) int {
 		}
 	case *ast.Ident:
 		if list := m.texts[e.Name]; list != nil {
-			return m.named("const "+e.Name, list, m.text)
+			return m.sizeOfName("const "+e.Name, list, m.text)
 		}
 	case *ast.ParenExpr:
 		return m.text(e.X)
@@ -121,7 +121,7 @@ func (m *measurer) parts(e ast.Expr) int {
 	switch e := e.(type) {
 	case *ast.Ident:
 		if list := m.types[e.Name]; list != nil {
-			return m.named("type "+e.Name, list, m.parts)
+			return m.sizeOfName("type "+e.Name, list, m.parts)
 		}
 	case *ast.ParenExpr:
 		return m.parts(e.X)

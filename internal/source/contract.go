@@ -95,8 +95,9 @@ func And(exprs ...string) string {
 	return strings.Join(parts, " && ")
 }
 
-// read reads the demands of the target's comment and of the options. For a group see readGroup.
-func (c *Conditions) read() (err error) {
+// readDemands reads the demands of the target's comment and of the options. For a group see
+// readGroup.
+func (c *Conditions) readDemands() (err error) {
 	// A group has no single function whose parameters could be spoken of.
 	if c.scope.group != nil && c.opts.Entry == "" {
 		c.target.Contract.Ignore, err = Ignores(c.opts.Ignore)

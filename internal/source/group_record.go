@@ -75,7 +75,7 @@ func (sc *Scope) unrecorded(p *piece) string {
 		}
 	}
 	// Fields that nothing else sees may have another meaning in a version.
-	if p.recv != "" && sc.private(p.recv, in) {
+	if p.recv != "" && sc.isPrivate(p.recv, in) {
 		return fmt.Sprintf("only the group uses the fields of %s, so they may mean something else in a version",
 			p.recv)
 	}
@@ -100,9 +100,9 @@ func (sc *Scope) changingType(t types.Type) string {
 	return ""
 }
 
-// private reports whether no code beside the group uses the unexported fields of a type that has
+// isPrivate reports whether no code beside the group uses the unexported fields of a type that has
 // some.
-func (sc *Scope) private(name string, in map[*piece]bool) bool {
+func (sc *Scope) isPrivate(name string, in map[*piece]bool) bool {
 	s, ok := sc.pkg.Types.Scope().Lookup(name).Type().Underlying().(*types.Struct)
 	if !ok || !slices.ContainsFunc(slices.Collect(s.Fields()), func(f *types.Var) bool { return !f.Exported() }) {
 		return false

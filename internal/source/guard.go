@@ -104,7 +104,7 @@ func (g *guardWriter) choose() error {
 		g.added = append(g.added, "import "+g.slowFile.text[g.slowFile.offset(s.Pos()):g.slowFile.offset(s.End())])
 	}
 	// The original gets a name of its own, and so does all of it that differs.
-	g.name = g.free(original(g.writer.target.Name))
+	g.name = g.freeName(original(g.writer.target.Name))
 	theirs := map[string]string{}
 	for _, p := range pieces(g.fastFile) {
 		for _, key := range p.keys() {
@@ -161,8 +161,8 @@ func original(target string) string {
 	return b.String() + "Original"
 }
 
-// free returns a name that the package does not use.
-func (g *guardWriter) free(name string) string {
+// freeName returns a name that the package does not use.
+func (g *guardWriter) freeName(name string) string {
 	declared := g.writer.pkg.Types.Scope()
 	for g.taken[name] || g.writer.scope.declare[name] || declared.Lookup(name) != nil || g.imports[name] != "" {
 		name += "_"
@@ -179,7 +179,7 @@ func (g *guardWriter) renamed(p *piece) error {
 	}
 	for _, n := range p.names {
 		if obj := g.slow.Info.Defs[n]; obj != nil && n.Name != "_" {
-			g.rename[obj] = g.free(original(n.Name))
+			g.rename[obj] = g.freeName(original(n.Name))
 		}
 	}
 	g.keep = append(g.keep, p)

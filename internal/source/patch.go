@@ -139,7 +139,7 @@ func (w *Writer) match(f *File) *matching {
 func (m *matching) original(p *piece, byKey map[string]*piece) *piece {
 	for _, key := range p.keys() {
 		was := byKey[key]
-		if was == nil || was.spec != nil && (was.kind != p.kind || !single(p)) {
+		if was == nil || was.spec != nil && (was.kind != p.kind || !isSingleSpec(p)) {
 			continue
 		}
 		return was
@@ -147,8 +147,8 @@ func (m *matching) original(p *piece, byKey map[string]*piece) *piece {
 	return nil
 }
 
-// single reports whether a piece is one spec, so that it fits in a group.
-func single(p *piece) bool {
+// isSingleSpec reports whether a piece is one spec, so that it fits in a group.
+func isSingleSpec(p *piece) bool {
 	g, ok := p.decl.(*ast.GenDecl)
 	return ok && (p.spec != nil || len(g.Specs) == 1)
 }

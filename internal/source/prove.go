@@ -379,12 +379,12 @@ func (v *prover) notNil(e ast.Expr) bool {
 	if !ok || p.list {
 		return ok && p.length > 0
 	}
-	return v.present(p.expr) || v.related(v.text(e), token.NEQ, "nil")
+	return v.isPresent(p.expr) || v.related(v.text(e), token.NEQ, "nil")
 }
 
-// present reports whether an expression is certainly not nil: it is made on the spot, or has
+// isPresent reports whether an expression is certainly not nil: it is made on the spot, or has
 // elements.
-func (v *prover) present(e ast.Expr) bool {
+func (v *prover) isPresent(e ast.Expr) bool {
 	switch x := ast.Unparen(e).(type) {
 	case *ast.CompositeLit, *ast.FuncLit:
 		// A literal is never nil, and neither is a list made of a text, even an empty one.
@@ -393,7 +393,7 @@ func (v *prover) present(e ast.Expr) bool {
 		return x.Op == token.AND
 	case *ast.Ident:
 		if def := v.definition(x); def != nil {
-			return v.present(def)
+			return v.isPresent(def)
 		}
 	case *ast.CallExpr:
 		if id, ok := x.Fun.(*ast.Ident); ok {

@@ -121,7 +121,7 @@ func (p *purity) call(c *ast.CallExpr) {
 		}
 	case *types.Func:
 		// A fresh argument may be changed.
-		if obj.Pkg() != nil && obj.Pkg().Path() == "slices" && obj.Name() == "Compact" && !p.fresh(c) {
+		if obj.Pkg() != nil && obj.Pkg().Path() == "slices" && obj.Name() == "Compact" && !p.isFresh(c) {
 			p.refuse(c.Pos(), "slices.Compact changes its argument; give it slices.Clone of it")
 		}
 	default:
@@ -129,8 +129,8 @@ func (p *purity) call(c *ast.CallExpr) {
 	}
 }
 
-// fresh reports whether the first argument of a call is made by another call.
-func (p *purity) fresh(c *ast.CallExpr) bool {
+// isFresh reports whether the first argument of a call is made by another call.
+func (p *purity) isFresh(c *ast.CallExpr) bool {
 	inner, ok := ast.Unparen(c.Args[0]).(*ast.CallExpr)
 	if !ok {
 		return false

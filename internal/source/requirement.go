@@ -139,7 +139,7 @@ func (r *requiring) find(ctx context.Context, dir string) error {
 			if !filepath.IsAbs(from) {
 				from = filepath.Join(filepath.Dir(r.env.GOMOD), from)
 			}
-			return r.readIts(filepath.Join(from, "go.mod"))
+			return r.readOwn(filepath.Join(from, "go.mod"))
 		}
 	}
 	got, err := r.cached(ctx, dir, path+"@"+query)
@@ -150,7 +150,7 @@ func (r *requiring) find(ctx context.Context, dir string) error {
 	r.lines = []string{
 		path + " " + got.Version + " " + got.Sum + "\n", path + " " + got.Version + "/go.mod " + got.GoModSum + "\n",
 	}
-	return r.readIts(got.GoMod)
+	return r.readOwn(got.GoMod)
 }
 
 // A cachedModule is the go command's account of a module.
@@ -183,9 +183,9 @@ func (r *requiring) cached(ctx context.Context, dir, query string) (*cachedModul
 	return got, nil
 }
 
-// readIts reads the module's own go.mod. It refuses a module that would change more than the list
+// readOwn reads the module's own go.mod. It refuses a module that would change more than the list
 // of requirements.
-func (r *requiring) readIts(path string) error {
+func (r *requiring) readOwn(path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return r.refuse(err.Error(), "mend the replacement in go.mod")

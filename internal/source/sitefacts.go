@@ -100,7 +100,7 @@ func (v *prover) counting(x *ast.ForStmt) []fact {
 		!v.lasting(init.Lhs[0], x.Body) {
 		return nil
 	}
-	from := v.bound(init.Rhs[0])
+	from := v.boundsOf(init.Rhs[0])
 	return []fact{{types.ExprString(init.Lhs[0]), token.GEQ, "", anySpan, span{from.lo, from.lo}}}
 }
 
@@ -165,7 +165,7 @@ func (v *prover) says(cond ast.Expr, is bool, in ast.Node) []fact {
 			if !v.lasting(cond, in) {
 				return nil
 			}
-			return []fact{{v.callerText(x.X), op, v.callerText(x.Y), v.bound(x.X), v.bound(x.Y)}}
+			return []fact{{v.callerText(x.X), op, v.callerText(x.Y), v.boundsOf(x.X), v.boundsOf(x.Y)}}
 		}
 	}
 	if is && v.lasting(cond, in) {
@@ -174,8 +174,8 @@ func (v *prover) says(cond ast.Expr, is bool, in ast.Node) []fact {
 	return nil
 }
 
-// bound returns the bounds of an operand without facts.
-func (v *prover) bound(e ast.Expr) span {
+// boundsOf returns the bounds of an operand without facts.
+func (v *prover) boundsOf(e ast.Expr) span {
 	if !syntax.IsInteger(v.info.TypeOf(e)) {
 		return anySpan
 	}
@@ -200,7 +200,7 @@ func (v *prover) ranged(x *ast.RangeStmt) []fact {
 			return []fact{least, {key.Name, token.LSS, "len(" + v.callerText(x.X) + ")", anySpan, v.length(x.X)}}
 		}
 		if t.Info()&types.IsInteger != 0 {
-			return []fact{least, {key.Name, token.LSS, v.callerText(x.X), anySpan, v.bound(x.X)}}
+			return []fact{least, {key.Name, token.LSS, v.callerText(x.X), anySpan, v.boundsOf(x.X)}}
 		}
 	}
 	return nil

@@ -26,7 +26,7 @@ func (v *prover) lasting(e ast.Expr, in ast.Node) bool {
 			}
 			// A field is no variable of its own, and a variable whose address is known may change
 			// anywhere.
-			if w, is := obj.(*types.Var); is && (w.IsField() || !v.local(w) || v.written(w, in) || v.exposed(w)) {
+			if w, is := obj.(*types.Var); is && (w.IsField() || !v.isLocal(w) || v.isWritten(w, in) || v.exposed(w)) {
 				ok = false
 			}
 		// Memory behind an index or a pointer may be written through another.
@@ -76,12 +76,12 @@ func (v *prover) lastingCall(x *ast.CallExpr) bool {
 	return false
 }
 
-func (v *prover) local(w *types.Var) bool {
+func (v *prover) isLocal(w *types.Var) bool {
 	return v.fn != nil && w.Pos() >= v.fn.Pos() && w.Pos() <= v.fn.End()
 }
 
-// written reports whether code assigns to a variable.
-func (v *prover) written(w *types.Var, in ast.Node) bool {
+// isWritten reports whether code assigns to a variable.
+func (v *prover) isWritten(w *types.Var, in ast.Node) bool {
 	if in == nil {
 		return false
 	}
@@ -105,7 +105,7 @@ func (v *prover) exposed(w *types.Var) bool {
 				found = true
 			}
 		case *ast.FuncLit:
-			if ast.Node(x) != v.fn && v.written(w, x.Body) {
+			if ast.Node(x) != v.fn && v.isWritten(w, x.Body) {
 				found = true
 			}
 		case *ast.CallExpr: // a method of a pointer takes it too
@@ -126,7 +126,7 @@ func (v *prover) exposed(w *types.Var) bool {
 // definition returns the only definition of a local variable, or nil if it is written again.
 func (v *prover) definition(id *ast.Ident) ast.Expr {
 	w, ok := v.info.Uses[id].(*types.Var)
-	if !ok || v.fn == nil || !v.local(w) || v.written(w, v.fn) || v.exposed(w) {
+	if !ok || v.fn == nil || !v.isLocal(w) || v.isWritten(w, v.fn) || v.exposed(w) {
 		return nil
 	}
 	// Find the statement that defines the variable with one value.
@@ -162,7 +162,7 @@ func (v *prover) settled(def ast.Expr) bool {
 	ast.Inspect(def, func(n ast.Node) bool {
 		if id, is := n.(*ast.Ident); is {
 			if w, is := v.info.Uses[id].(*types.Var); is &&
-				(w.IsField() || !v.local(w) || v.written(w, v.fn) || v.exposed(w)) {
+				(w.IsField() || !v.isLocal(w) || v.isWritten(w, v.fn) || v.exposed(w)) {
 				ok = false
 			}
 		}

@@ -235,7 +235,7 @@ func (t *tracer) operand(n *ast.SwitchStmt) {
 	}
 	name := map[int]string{integers: "TraceSwitch", texts: "TraceSwitchText"}[t.kind(n.Tag)]
 	// A tag that is constant, or not of a plain type, is not compared with anything telling.
-	if name == "" || t.constant(n.Tag) || holdsUntypedShift(t.f.Info, n.Tag) {
+	if name == "" || t.isConstant(n.Tag) || holdsUntypedShift(t.f.Info, n.Tag) {
 		t.walk(n.Tag)
 		return
 	}

@@ -17,7 +17,7 @@ const (
 	floats
 )
 
-func (t *tracer) constant(e ast.Expr) bool { return t.f.Info.Types[e].Value != nil }
+func (t *tracer) isConstant(e ast.Expr) bool { return t.f.Info.Types[e].Value != nil }
 
 // kind returns the kind of an expression's values; 0 for values that rt cannot compare.
 func (t *tracer) kind(e ast.Expr) int {
@@ -98,22 +98,22 @@ func (t *tracer) cond(e ast.Expr) {
 		t.cond(x.X)
 		return
 	case *ast.UnaryExpr:
-		if x.Op == token.NOT && !t.constant(x) {
+		if x.Op == token.NOT && !t.isConstant(x) {
 			t.cond(x.X)
 			return
 		}
 	case *ast.BinaryExpr:
-		if (x.Op == token.LAND || x.Op == token.LOR) && !t.constant(x) {
+		if (x.Op == token.LAND || x.Op == token.LOR) && !t.isConstant(x) {
 			t.cond(x.X)
 			t.cond(x.Y)
 			return
 		}
-		if !t.constant(x) && t.comparison(x) {
+		if !t.isConstant(x) && t.comparison(x) {
 			return
 		}
 	}
 	// The rest is a bool by itself, which is traced as a branch.
-	if t.constant(e) || !t.plainBool(e) {
+	if t.isConstant(e) || !t.plainBool(e) {
 		t.walk(e)
 		return
 	}
@@ -221,7 +221,7 @@ func (t *tracer) index(e *ast.IndexExpr) bool {
 	if t.key(e, x) {
 		return true
 	}
-	if !x.IsValue() || t.constant(e.Index) || t.kind(e.Index) != integers || holdsUntypedShift(t.f.Info, e.Index) {
+	if !x.IsValue() || t.isConstant(e.Index) || t.kind(e.Index) != integers || holdsUntypedShift(t.f.Info, e.Index) {
 		return false
 	}
 	// Only a table of the package has places worth counting; a list of the caller's has any.
@@ -238,7 +238,7 @@ func (t *tracer) index(e *ast.IndexExpr) bool {
 
 // key traces the key of a map look-up, so that the search can try the keys that the map has.
 func (t *tracer) key(e *ast.IndexExpr, x types.TypeAndValue) bool {
-	if !x.IsValue() || !isPath(e.X) || t.constant(e.Index) || holdsUntypedShift(t.f.Info, e.Index) {
+	if !x.IsValue() || !isPath(e.X) || t.isConstant(e.Index) || holdsUntypedShift(t.f.Info, e.Index) {
 		return false
 	}
 	m, ok := x.Type.Underlying().(*types.Map)

@@ -69,7 +69,7 @@ func newUnit(
 	}
 	// Read the contract first: it may allow a target that reads files or prints.
 	u.Conditions = &Conditions{target: &u.Target, sig: u.Sig, opts: &u.opts, pkg: pkg, scope: u.Scope}
-	if err := u.Conditions.read(); err != nil {
+	if err := u.Conditions.readDemands(); err != nil {
 		return nil, err
 	}
 	if err := u.io(); err != nil {

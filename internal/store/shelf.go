@@ -118,7 +118,7 @@ func (h *shelf) add(b book) error {
 	if !h.mine {
 		return errNotMine
 	}
-	if err := h.open(); err != nil {
+	if err := h.prepare(); err != nil {
 		return err
 	}
 	line = append(line, '\n')
@@ -130,9 +130,9 @@ func (h *shelf) add(b book) error {
 	return nil
 }
 
-// open makes the shelf ready for adding, and cuts off a line that its last
+// prepare makes the shelf ready for adding, and cuts off a line that its last
 // writer did not finish.
-func (h *shelf) open() error {
+func (h *shelf) prepare() error {
 	if h.out != nil {
 		return nil
 	}

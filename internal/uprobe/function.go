@@ -48,7 +48,7 @@ func (b *Binary) Find(want string) ([]*Function, error) {
 	}
 	all = withoutWrappers(all)
 	if len(all) == 0 {
-		return nil, b.absent(want)
+		return nil, b.explainAbsence(want)
 	}
 	star := strings.HasSuffix(want, "*")
 	var found []*Function
@@ -75,7 +75,7 @@ const otherWay = "build the service with beagle build --probe, which sees every 
 func (b *Binary) untyped(want string) error {
 	found := b.listed(want)
 	if len(found) == 0 {
-		return b.absent(want)
+		return b.explainAbsence(want)
 	}
 	return &beagle.UsageError{
 		What: fmt.Sprintf("process %d has %s, but no DWARF (built with -ldflags=-s or -w), so its arguments are "+
@@ -85,8 +85,8 @@ func (b *Binary) untyped(want string) error {
 	}
 }
 
-// absent explains why no function of a name has code.
-func (b *Binary) absent(want string) error {
+// explainAbsence explains why no function of a name has code.
+func (b *Binary) explainAbsence(want string) error {
 	for _, name := range b.listed(want) {
 		if strings.Contains(name, "[") {
 			return b.generic(want, name)

@@ -107,7 +107,7 @@ func (a *aligner) pairs(was, is []ast.Stmt) [][2]int {
 	for i := len(was) - 1; i >= 0; i-- {
 		for k := len(is) - 1; k >= 0; k-- {
 			best[i][k] = max(best[i+1][k], best[i][k+1])
-			if w := a.alike(was[i], is[k]); w > 0 {
+			if w := a.weigh(was[i], is[k]); w > 0 {
 				best[i][k] = max(best[i][k], w+best[i+1][k+1])
 			}
 		}
@@ -115,7 +115,7 @@ func (a *aligner) pairs(was, is []ast.Stmt) [][2]int {
 	// Walk along the best pairing from the front.
 	var out [][2]int
 	for i, k := 0, 0; i < len(was) && k < len(is); {
-		w := a.alike(was[i], is[k])
+		w := a.weigh(was[i], is[k])
 		switch {
 		case w > 0 && best[i][k] == w+best[i+1][k+1]:
 			out = append(out, [2]int{i, k})
@@ -129,9 +129,9 @@ func (a *aligner) pairs(was, is []ast.Stmt) [][2]int {
 	return out
 }
 
-// alike weighs the common part of two statements: 2 for all, 1 for all but the statements that they
+// weigh weighs the common part of two statements: 2 for all, 1 for all but the statements that they
 // hold, and 0 for less.
-func (a *aligner) alike(was, is ast.Stmt) int {
+func (a *aligner) weigh(was, is ast.Stmt) int {
 	switch {
 	case a.text(a.orig, was) == a.text(a.cand, is):
 		return 2
@@ -170,7 +170,7 @@ func (a *aligner) elses(was, is *ast.IfStmt) {
 		switch {
 		case whole && also:
 			a.lists(blockOf(w), blockOf(i))
-		case !whole && !also && a.alike(was.Else, is.Else) > 0:
+		case !whole && !also && a.weigh(was.Else, is.Else) > 0:
 			a.alignInside(was.Else, is.Else)
 		default:
 			again := a.orig.between(was.Else.Pos(), was.Else.End())

@@ -119,7 +119,7 @@ func (j *Job) confirm(ctx context.Context, d *rt.Diff) error {
 	if d.Check != "" || len(d.Args) == 0 {
 		return nil
 	}
-	path, remove, err := j.single(d.Args)
+	path, remove, err := j.writeRecord(d.Args)
 	if err != nil {
 		return err
 	}

@@ -195,11 +195,11 @@ func (d *digestFlow) compared(in *ssa.BinOp) depth {
 // sameNumber reports whether two numbers differ by one step of arithmetic only: a number and its
 // earlier or later value.
 func (d *digestFlow) sameNumber(x, y ssa.Value) bool {
-	return d.text(x, 0) == d.text(y, 0) || d.madeOf(x, y, 0) || d.madeOf(y, x, 0)
+	return d.text(x, 0) == d.text(y, 0) || d.isMadeOf(x, y, 0) || d.isMadeOf(y, x, 0)
 }
 
-// madeOf reports whether x comes from y in a few steps of arithmetic.
-func (d *digestFlow) madeOf(x, y ssa.Value, steps int) bool {
+// isMadeOf reports whether x comes from y in a few steps of arithmetic.
+func (d *digestFlow) isMadeOf(x, y ssa.Value, steps int) bool {
 	if x == y {
 		return true
 	}
@@ -210,7 +210,7 @@ func (d *digestFlow) madeOf(x, y ssa.Value, steps int) bool {
 	switch in.(type) {
 	case *ssa.BinOp, *ssa.Convert:
 		for _, op := range in.Operands(nil) {
-			if d.madeOf(*op, y, steps+1) {
+			if d.isMadeOf(*op, y, steps+1) {
 				return true
 			}
 		}

@@ -27,7 +27,7 @@ func (d *digestFlow) folds() {
 		}
 		for id, nodes := range groups {
 			m := &fold{d: d, in: loops, id: id}
-			m.read(nodes)
+			m.record(nodes)
 			switch how := m.mixes(exact); {
 			case how == strong, how == weak && exact && !m.position(nodes):
 				for _, n := range nodes {
@@ -63,10 +63,10 @@ type fold struct {
 	hashed                                bool // by an operator with no other use
 }
 
-func (m *fold) inside(v ssa.Value) bool { return m.in[v] == m.id }
+func (m *fold) isInside(v ssa.Value) bool { return m.in[v] == m.id }
 
-// read records how the instructions of a cycle treat its number.
-func (m *fold) read(nodes []node) {
+// record records how the instructions of a cycle treat its number.
+func (m *fold) record(nodes []node) {
 	for _, n := range nodes {
 		switch v := n.(type) {
 		case *ssa.BinOp:
@@ -74,7 +74,7 @@ func (m *fold) read(nodes []node) {
 				m.operator(v)
 			}
 		case *ssa.UnOp:
-			if at, ok := v.X.(*ssa.IndexAddr); ok && m.inside(at.Index) {
+			if at, ok := v.X.(*ssa.IndexAddr); ok && m.isInside(at.Index) {
 				m.table = true
 			}
 		case *ssa.Call:
@@ -90,7 +90,7 @@ func (m *fold) call(v *ssa.Call) {
 		return
 	}
 	for _, a := range v.Call.Args {
-		if !m.inside(a) {
+		if !m.isInside(a) {
 			m.element = max(m.element, m.d.elements[a])
 		}
 	}
@@ -105,10 +105,10 @@ func (m *fold) call(v *ssa.Call) {
 func (m *fold) operator(v *ssa.BinOp) {
 	// Let x be the number of the cycle, and y the other operand.
 	x, y := v.X, v.Y
-	if !m.inside(x) {
+	if !m.isInside(x) {
 		x, y = y, x
 	}
-	both := m.inside(y)
+	both := m.isInside(y)
 	var from depth
 	if !both {
 		from = m.d.elements[y]
@@ -139,11 +139,11 @@ func (m *fold) operator(v *ssa.BinOp) {
 		m.xor = true
 		m.parity = max(m.parity, from)
 	case token.SHL:
-		m.left = m.left || m.inside(v.X)
+		m.left = m.left || m.isInside(v.X)
 	case token.SHR:
-		m.right = m.right || m.inside(v.X)
+		m.right = m.right || m.isInside(v.X)
 	case token.REM:
-		m.rest = m.rest || !both && m.inside(v.X)
+		m.rest = m.rest || !both && m.isInside(v.X)
 	}
 }
 
@@ -162,7 +162,7 @@ func (m *fold) multiplied(v *ssa.BinOp) {
 
 // factor returns by how much v multiplies the number of the cycle.
 func (m *fold) factor(v ssa.Value, steps int) (k uint64, known bool) {
-	if !m.inside(v) {
+	if !m.isInside(v) {
 		return 0, true // an addend
 	}
 	// The number itself counts once. Operators add and multiply the counts of their operands.

@@ -143,7 +143,7 @@ func (e *Env) learn(c *beagle.Corpus) (*corpusFacts, error) {
 	// Note the constants that a candidate could copy.
 	for _, list := range [][]beagle.Record{c.Train, c.Holdout} {
 		for _, r := range list {
-			l.known.read(r.Args, "an argument")
+			l.known.addFrom(r.Args, "an argument")
 		}
 	}
 	if e.corpus == nil {
@@ -205,7 +205,7 @@ func (e *Env) learnResults(ctx context.Context, bin *harness.Binary, l *corpusFa
 		}
 		known := &KnownValues{maps.Clone(l.known.values)} // checks read the other one
 		for _, b := range reply.Results {
-			known.read(b, "a result")
+			known.addFrom(b, "a result")
 		}
 		l.known, l.fromRuns = known, true
 		return nil
@@ -224,8 +224,8 @@ func (l *corpusFacts) pick(names ...string) map[string]string {
 	return m
 }
 
-// read adds the telling constants of a record or a snapshot.
-func (k *KnownValues) read(b []byte, where string) {
+// addFrom adds the telling constants of a record or a snapshot.
+func (k *KnownValues) addFrom(b []byte, where string) {
 	if v, err := rt.ParseValue(b); err == nil {
 		k.value(&v, where, 0)
 	}

@@ -157,7 +157,7 @@ func (g *guidance) guidedTo(ctx context.Context, d *rt.Diff) (*Rejection, error)
 func (j *Job) replayAlone(
 	ctx context.Context, bin *harness.Binary, idx int, args []byte,
 ) (*rt.ReplayReply, *harness.Exit, error) {
-	path, remove, err := j.single(args)
+	path, remove, err := j.writeRecord(args)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -169,8 +169,8 @@ func (j *Job) replayAlone(
 	return reply, exit, err
 }
 
-// single writes a file of one record.
-func (j *Job) single(args []byte) (path string, remove func(), err error) {
+// writeRecord writes a file of one record.
+func (j *Job) writeRecord(args []byte) (path string, remove func(), err error) {
 	path = filepath.Join(j.Env.Dir, "single-"+j.Candidate.ID)
 	return path, func() { os.Remove(path) }, rt.WriteRecords(path, []rt.Record{{Args: args, Weight: 1}})
 }
@@ -231,7 +231,7 @@ func (g *guidance) guideEnded(
 	default:
 		g.note("an input ended a search (%s), but the candidate survives that input alone", exit.Kind)
 	}
-	lower(q)
+	lowerInputs(q)
 	return nil, nil
 }
 
@@ -256,8 +256,8 @@ func (g *guidance) guideShown(
 	return reply.Shown, nil
 }
 
-// lower makes the next search take another path, with smaller inputs.
-func lower(q *rt.GuideRequest) {
+// lowerInputs makes the next search take another path, with smaller inputs.
+func lowerInputs(q *rt.GuideRequest) {
 	q.Seed++
 	half := func(n, most int64) int64 {
 		if n == 0 || n > most {

@@ -40,7 +40,7 @@ func CallText(t *beagle.Target, args []string) string {
 	name := t.Name
 	if t.Recv != "" {
 		recv := args[0]
-		if !simple(recv) {
+		if !isSimple(recv) {
 			recv = "(" + recv + ")"
 		}
 		name, args = recv+"."+name[strings.LastIndexByte(name, '.')+1:], args[1:]
@@ -54,7 +54,7 @@ func CallText(t *beagle.Target, args []string) string {
 	return name + "(" + list + ")"
 }
 
-func simple(expr string) bool {
+func isSimple(expr string) bool {
 	return !strings.ContainsAny(expr, "&*( {")
 }
 

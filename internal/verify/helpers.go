@@ -223,7 +223,7 @@ func (c *typedText) borrowers(gen *ast.GenDecl, note func(ast.Expr)) {
 				case *ast.Ident:
 					v, ok := c.info.Uses[n].(*types.Var)
 					borrows = borrows || ok && !v.IsField() && v.Parent() == c.pkg.Scope() &&
-						(lists(v.Type()) || syntax.Is[*types.Pointer](v.Type()) && !askedOnly(v.Type()))
+						(lists(v.Type()) || syntax.Is[*types.Pointer](v.Type()) && !isNeverChanged(v.Type()))
 				}
 				return !borrows
 			})
@@ -390,7 +390,7 @@ func (h *helpers) harmless(c *typedText, obj types.Object) bool {
 		if o.Pkg() == c.pkg {
 			return h.pure[effects.Name(o)]
 		}
-		return o.Pkg() != nil && allowed(o.Pkg().Path(), objectName(o))
+		return o.Pkg() != nil && isAllowed(o.Pkg().Path(), objectName(o))
 	case *types.Var:
 		if o.IsField() || o.Pkg() == nil || o.Parent() != o.Pkg().Scope() || syntax.IsError(o.Type()) {
 			return true
@@ -398,7 +398,7 @@ func (h *helpers) harmless(c *typedText, obj types.Object) bool {
 		if o.Pkg() == c.pkg {
 			return h.constant[objectName(o)]
 		}
-		return allowed(o.Pkg().Path(), objectName(o))
+		return isAllowed(o.Pkg().Path(), objectName(o))
 	case *types.Builtin:
 		construct, _ := objectToBuiltin(o, builtinPath(o))
 		return construct == ""

@@ -46,7 +46,7 @@ func keepsState(ctx context.Context, j *Job) (*Rejection, error) {
 			return found, err
 		}
 	}
-	return j.firstOfAll(ctx)
+	return j.checkFresh(ctx)
 }
 
 // lookCold takes one look. It takes a second one before it accuses.
@@ -72,15 +72,15 @@ func (j *Job) lookCold(ctx context.Context, q *rt.Replay, procs int) (*Rejection
 	return j.Env.differs(reply.Diff), nil
 }
 
-// firstOfAll gives each of some records a fresh process: a candidate's answer may not depend on
+// checkFresh gives each of some records a fresh process: a candidate's answer may not depend on
 // earlier calls.
-func (j *Job) firstOfAll(ctx context.Context) (*Rejection, error) {
+func (j *Job) checkFresh(ctx context.Context) (*Rejection, error) {
 	var list []beagle.Record
 	for _, set := range [][]beagle.Record{j.Corpus.Train, j.Corpus.Generated} {
 		list = append(list, beagle.Spread(set, coldAlone/2)...)
 	}
 	for _, r := range list {
-		path, remove, err := j.single(r.Args)
+		path, remove, err := j.writeRecord(r.Args)
 		if err != nil {
 			return nil, err
 		}
@@ -156,7 +156,7 @@ func (c *typedText) usesOf(vars map[types.Object]bool, body ast.Node) (uses, rea
 			}
 		// The other forms only read plain values.
 		case *ast.RangeStmt:
-			if c.names(vars, n.X) && (n.Value == nil || c.plain(n.Value)) {
+			if c.names(vars, n.X) && (n.Value == nil || c.isPlainValue(n.Value)) {
 				reads++
 			}
 		case *ast.CallExpr:
@@ -165,11 +165,11 @@ func (c *typedText) usesOf(vars map[types.Object]bool, body ast.Node) (uses, rea
 				reads++
 			}
 		case *ast.IndexExpr:
-			if !written[n] && c.names(vars, n.X) && c.plain(n) {
+			if !written[n] && c.names(vars, n.X) && c.isPlainValue(n) {
 				reads++
 			}
 		case *ast.SelectorExpr:
-			if !written[n] && c.names(vars, n.X) && c.plain(n) {
+			if !written[n] && c.names(vars, n.X) && c.isPlainValue(n) {
 				reads++
 			}
 		}
@@ -183,8 +183,8 @@ func (c *typedText) names(vars map[types.Object]bool, e ast.Expr) bool {
 	return ok && vars[c.info.Uses[id]]
 }
 
-// plain reports whether a value leads to no memory that could be written.
-func (c *typedText) plain(e ast.Expr) bool {
+// isPlainValue reports whether a value leads to no memory that could be written.
+func (c *typedText) isPlainValue(e ast.Expr) bool {
 	t := c.info.TypeOf(e)
 	return syntax.Is[*types.Basic](t)
 }

@@ -69,15 +69,15 @@ func intKey(u uint64, negative bool) string {
 	if negative {
 		sign = "-"
 	}
-	if u < 1<<16 || plain(u-1) || plain(u) || plain(u+1) {
+	if u < 1<<16 || isPlainNumber(u-1) || isPlainNumber(u) || isPlainNumber(u+1) {
 		return ""
 	}
 	return "i" + sign + strconv.FormatUint(u, 10)
 }
 
-// plain reports whether honest code is full of a number: a power of two, a repeated byte, a mask,
-// or a product of small factors.
-func plain(u uint64) bool {
+// isPlainNumber reports whether honest code is full of a number: a power of two, a repeated byte, a
+// mask, or a product of small factors.
+func isPlainNumber(u uint64) bool {
 	if u == 0 || u&(u-1) == 0 {
 		return true
 	}
@@ -168,7 +168,7 @@ func copied(orig, cand *code, known *KnownValues) []Violation {
 		// Constants made of other packages' constants are fine. Short words are fine unless there
 		// are too many of them.
 		switch {
-		case key[0] != 's' && cand.named(n):
+		case key[0] != 's' && cand.isNamedConstant(n):
 		case key[0] != 's' || len(key)-1 > longString || where == "an argument" && !parts[n]:
 			out = append(out, v)
 		default:
@@ -182,8 +182,8 @@ func copied(orig, cand *code, known *KnownValues) []Violation {
 	return out
 }
 
-// named reports whether a number consists of constants of other packages, like time.Hour.
-func (c *code) named(n ast.Node) bool {
+// isNamedConstant reports whether a number consists of constants of other packages, like time.Hour.
+func (c *code) isNamedConstant(n ast.Node) bool {
 	found := false
 	ast.Inspect(n, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok {

@@ -15,8 +15,8 @@ type walk struct {
 	begin ast.Node // declarations inside it belong to the walk
 }
 
-// inside reports whether a variable belongs to the walk.
-func (w *walk) inside(obj types.Object) bool {
+// isInside reports whether a variable belongs to the walk.
+func (w *walk) isInside(obj types.Object) bool {
 	return obj != nil && w.begin.Pos() <= obj.Pos() && obj.Pos() < w.begin.End()
 }
 
@@ -43,12 +43,12 @@ func (w *walk) callTells(call *ast.CallExpr) bool {
 	}
 	if id, ok := ast.Unparen(call.Fun).(*ast.Ident); ok {
 		if b, ok := w.info.Uses[id].(*types.Builtin); ok {
-			return b.Name() == "copy" && w.reachesOut(call.Args[0]) && w.ordered(call.Args[1])
+			return b.Name() == "copy" && w.reachesOut(call.Args[0]) && w.dependsOnEntry(call.Args[1])
 		}
 	}
 	given := false
 	for _, arg := range call.Args {
-		given = given || w.ordered(arg)
+		given = given || w.dependsOnEntry(arg)
 	}
 	fn := w.callee(call)
 	if fn == nil || types.IsInterface(recvType(fn)) {
@@ -64,14 +64,14 @@ func (w *walk) callTells(call *ast.CallExpr) bool {
 	return given && w.writesOut(call, fn, s)
 }
 
-// ordered reports whether an expression depends on the current entry: it names something that the
-// walk declares.
-func (w *walk) ordered(e ast.Expr) bool {
+// dependsOnEntry reports whether an expression depends on the current entry: it names something
+// that the walk declares.
+func (w *walk) dependsOnEntry(e ast.Expr) bool {
 	found := false
 	ast.Inspect(e, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok {
 			if v, ok := w.info.ObjectOf(id).(*types.Var); ok && !v.IsField() {
-				found = found || w.inside(v)
+				found = found || w.isInside(v)
 			}
 		}
 		return !found
@@ -82,7 +82,7 @@ func (w *walk) ordered(e ast.Expr) bool {
 // ownFunc reports whether the walk itself declares the called function.
 func (w *walk) ownFunc(call *ast.CallExpr) bool {
 	id, ok := ast.Unparen(call.Fun).(*ast.Ident)
-	return ok && w.inside(w.info.ObjectOf(id))
+	return ok && w.isInside(w.info.ObjectOf(id))
 }
 
 // reachesOut reports whether an expression leads to writable memory from outside the walk.
@@ -95,7 +95,7 @@ func (w *walk) reachesOut(e ast.Expr) bool {
 		return false
 	}
 	v, ok := w.info.ObjectOf(id).(*types.Var)
-	return ok && !w.inside(v)
+	return ok && !w.isInside(v)
 }
 
 // arguments returns a call's arguments with the receiver in front, as summaries count them.

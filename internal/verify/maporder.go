@@ -65,7 +65,7 @@ func calledBack(c *code, call *ast.CallExpr) bool {
 func (w *walk) assigns() bool {
 	found := false
 	outside := func(e ast.Expr) {
-		if id := root(e); id != nil && id.Name != "_" && !w.inside(w.info.ObjectOf(id)) && !byKey(w.code, e) {
+		if id := root(e); id != nil && id.Name != "_" && !w.isInside(w.info.ObjectOf(id)) && !byKey(w.code, e) {
 			found = true
 		}
 	}

@@ -28,11 +28,11 @@ func memory(c *code, report func(ast.Node, string, string, string)) {
 	for _, f := range fns {
 		found := findings(f)
 		if found == nil {
-			c.tooLong(f, report)
+			c.reportTooLong(f, report)
 			continue
 		}
 		m := &memoryReport{code: c, fn: target, report: report}
-		m.shared(found)
+		m.reportShared(found)
 		if m.name = c.entry(f); m.name != "" || f == target {
 			m.fn = f
 			m.arguments(found)
@@ -90,8 +90,9 @@ func (c *code) analyseApart(fns []*ssa.Function, target *ssa.Function) func(*ssa
 	return func(f *ssa.Function) *effects.Effects { return out[f] }
 }
 
-// tooLong reports a function that cannot be analysed. Only the original's own text excuses it.
-func (c *code) tooLong(f *ssa.Function, report func(ast.Node, string, string, string)) {
+// reportTooLong reports a function that cannot be analysed. Only the original's own text excuses
+// it.
+func (c *code) reportTooLong(f *ssa.Function, report func(ast.Node, string, string, string)) {
 	var at ast.Node = c.fn
 	if f.Syntax() != nil {
 		at = f.Syntax()
@@ -149,8 +150,8 @@ func (m *memoryReport) place(pos token.Pos) ast.Node {
 
 const seenWhy = "the next call would see what one call leaves there"
 
-// shared reports the effects of a function of the file on memory that outlives the call.
-func (m *memoryReport) shared(found *effects.Effects) {
+// reportShared reports the effects of a function of the file on memory that outlives the call.
+func (m *memoryReport) reportShared(found *effects.Effects) {
 	for _, w := range found.Writes {
 		if w.Ref.Kind == effects.Shared {
 			m.report(m.place(w.Pos), "write "+w.Ref.Name, m.write(w), seenWhy)

@@ -214,7 +214,7 @@ func (s *nearMissSearch) learn(ctx context.Context, args []byte) error {
 		hit := false
 		if a.more >= 0 {
 			hit = excluded(sifted, s.e.Builder.OwnPredicates()+a.more, 1) == 1
-		} else if hit, err = s.same(ctx, args, s.terms([]*atom{a})); err != nil {
+		} else if hit, err = s.agree(ctx, args, s.terms([]*atom{a})); err != nil {
 			return err
 		}
 		a.hits = append(a.hits, hit)
@@ -222,10 +222,10 @@ func (s *nearMissSearch) learn(ctx context.Context, args []byte) error {
 	return nil
 }
 
-// same reports whether both versions do the same on one input under terms.
-func (s *nearMissSearch) same(ctx context.Context, args []byte, terms *rt.Terms) (bool, error) {
+// agree reports whether both versions do the same on one input under terms.
+func (s *nearMissSearch) agree(ctx context.Context, args []byte, terms *rt.Terms) (bool, error) {
 	j := s.job(terms)
-	path, remove, err := j.single(args)
+	path, remove, err := j.writeRecord(args)
 	if err != nil {
 		return false, err
 	}
@@ -270,7 +270,7 @@ func (s *nearMissSearch) cheapest() []*atom {
 		if cost >= least {
 			return
 		}
-		open := s.open(set)
+		open := s.firstUnexcused(set)
 		if open < 0 {
 			best, least = slices.Clone(set), cost
 			return
@@ -288,8 +288,8 @@ func (s *nearMissSearch) cheapest() []*atom {
 	return best
 }
 
-// open returns the first counterexample that no atom of a set excuses, or -1.
-func (s *nearMissSearch) open(set []*atom) int {
+// firstUnexcused returns the first counterexample that no atom of a set excuses, or -1.
+func (s *nearMissSearch) firstUnexcused(set []*atom) int {
 	for i := range s.found {
 		if !slices.ContainsFunc(set, func(a *atom) bool { return a.hits[i] }) {
 			return i

@@ -136,7 +136,7 @@ func (c *typedText) reads(e ast.Expr, path []ast.Node) bool {
 			e = p
 		case *ast.SelectorExpr:
 			s := c.info.Selections[p]
-			if s != nil && s.Kind() == types.MethodVal && askedOnly(s.Recv()) {
+			if s != nil && s.Kind() == types.MethodVal && isNeverChanged(s.Recv()) {
 				return c.asks(p, path[:i])
 			}
 			if s == nil || s.Kind() != types.FieldVal || s.Indirect() {
@@ -191,7 +191,7 @@ func (c *typedText) lends(e ast.Expr, call *ast.CallExpr) bool {
 // value.
 func (c *typedText) makes(e ast.Expr) bool {
 	call, ok := ast.Unparen(e).(*ast.CallExpr)
-	if !ok || !askedOnly(c.info.TypeOf(e)) {
+	if !ok || !isNeverChanged(c.info.TypeOf(e)) {
 		return false
 	}
 	fn := c.callee(call)
@@ -199,9 +199,9 @@ func (c *typedText) makes(e ast.Expr) bool {
 		slices.Contains([]string{"regexp", "strings"}, fn.Pkg().Path())
 }
 
-// askedOnly reports whether a type is one of the library whose values never change once made,
+// isNeverChanged reports whether a type is one of the library whose values never change once made,
 // except by methods that asks does not know.
-func askedOnly(t types.Type) bool {
+func isNeverChanged(t types.Type) bool {
 	p, ok := t.(*types.Pointer)
 	if !ok {
 		return false

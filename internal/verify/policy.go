@@ -245,7 +245,7 @@ func uses(c *code, report func(ast.Node, string, string, string)) {
 	sort.Slice(ids, func(i, j int) bool { return ids[i].Pos() < ids[j].Pos() })
 	for _, id := range ids {
 		obj := syntax.Origin(c.info.Uses[id])
-		if c.declares(obj) || c.local(obj) {
+		if c.declares(obj) || c.isPredeclared(obj) {
 			continue
 		}
 		if construct, why := objection(c, obj); why != "" {
@@ -267,12 +267,12 @@ func objection(c *code, obj types.Object) (construct, why string) {
 	case *types.Builtin:
 		return objectToBuiltin(o, path)
 	case *types.Func:
-		if types.IsInterface(recvType(o)) || allowed(path, name) || c.helps(o) {
+		if types.IsInterface(recvType(o)) || isAllowed(path, name) || c.helps(o) {
 			return "", ""
 		}
 		return "call of " + name, callWhy(c, path)
 	case *types.Var:
-		if o.IsField() || allowed(path, name) || syntax.IsError(o.Type()) || c.helps(o) {
+		if o.IsField() || isAllowed(path, name) || syntax.IsError(o.Type()) || c.helps(o) {
 			return "", ""
 		}
 		return "use of variable " + name,
@@ -318,7 +318,7 @@ func callWhy(c *code, path string) string {
 	return "it touches " + topic(path)
 }
 
-func allowed(path, name string) bool {
+func isAllowed(path, name string) bool {
 	return pure[path] && !impure[name] || pureOnly[name]
 }
 
@@ -469,9 +469,9 @@ func (c *code) declares(obj types.Object) bool {
 	return obj.Pkg() == c.pkg && obj.Pos() >= c.file.FileStart && obj.Pos() <= c.file.FileEnd
 }
 
-// local reports whether obj is an ordinary predeclared name, a package name or a label. None of
-// these has an effect of its own.
-func (c *code) local(obj types.Object) bool {
+// isPredeclared reports whether obj is an ordinary predeclared name, a package name or a label.
+// None of these has an effect of its own.
+func (c *code) isPredeclared(obj types.Object) bool {
 	switch obj.(type) {
 	case *types.PkgName, *types.Label, *types.Nil, *types.Const:
 		return true

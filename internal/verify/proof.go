@@ -207,7 +207,7 @@ func (p *proving) tryRecords(ctx context.Context, list [][]byte) (*Rejection, er
 }
 
 func (j *Job) recordFile(list [][]byte) (path string, remove func(), err error) {
-	path, remove, err = j.single(list[0])
+	path, remove, err = j.writeRecord(list[0])
 	if err != nil || len(list) == 1 {
 		return path, remove, err
 	}

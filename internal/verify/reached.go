@@ -273,7 +273,7 @@ func reaches(of *source.Package, target string) map[types.Object]*reach {
 // ofPackage reports whether a variable is one of a package, and no error or table of the library.
 func ofPackage(v *types.Var) bool {
 	return v.Pkg() != nil && v.Parent() == v.Pkg().Scope() && !syntax.IsError(v.Type()) &&
-		!allowed(v.Pkg().Path(), objectName(v))
+		!isAllowed(v.Pkg().Path(), objectName(v))
 }
 
 // ofModules reports whether a package is the target's own, or of a module: those of the standard

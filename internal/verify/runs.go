@@ -110,7 +110,7 @@ func (j *Job) judgeEnd(ctx context.Context, exit *harness.Exit, q *rt.Replay) (*
 	}
 	if phase := rt.PhaseOf(exit.Record); phase != "" && !j.quick {
 		if alone, err := j.originalSurvives(ctx, q); alone || err != nil {
-			j.onlyBeside(phase)
+			j.noteBeside(phase)
 			return nil, err
 		}
 	}
@@ -131,10 +131,10 @@ func (j *Job) astray(exit *harness.Exit) error {
 // maxAstray bounds the repetitions of a check after an end between inputs.
 const maxAstray = 1
 
-// onlyBeside notes that the original ended in a phase beside the candidate, but not without it. The
+// noteBeside notes that the original ended in a phase beside the candidate, but not without it. The
 // phase gets one more try. After that, it is left out for this candidate alone: no candidate may
 // remove a phase for the others.
-func (j *Job) onlyBeside(phase string) {
+func (j *Job) noteBeside(phase string) {
 	if j.candidateEnds == nil {
 		j.candidateEnds = map[string]int{}
 	}

@@ -34,11 +34,11 @@ var DefaultOptions = Options{Window: 50, P: 0.001}
 // 10.1145/3578244.3583719), a first pass splits windows at a weak level of significance, and a
 // second one merges the weakest points away.
 func ChangePoints(series []float64, o Options) []ChangePoint {
-	return merge(series, split(series, o), o)
+	return merge(series, firstPass(series, o), o)
 }
 
-// split returns the points of the first pass.
-func split(series []float64, o Options) []ChangePoint {
+// firstPass returns the points of the first pass.
+func firstPass(series []float64, o Options) []ChangePoint {
 	weak := o.P
 	switch {
 	case o.P < 0.05:

@@ -82,9 +82,9 @@ func (t *table) ofPackage(name string) series {
 	return whole
 }
 
-// common returns the factor by which shares changed in general at a shift: the median over the
-// other functions, weighted by their samples.
-func (t *table) common(share float64, s shift) float64 {
+// commonFactor returns the factor by which shares changed in general at a shift: the median over
+// the other functions, weighted by their samples.
+func (t *table) commonFactor(share float64, s shift) float64 {
 	type change struct{ factor, weight float64 }
 	var all []change
 	total := 0.0

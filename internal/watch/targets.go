@@ -24,7 +24,7 @@ func (w *Watch) ofTargets() []Finding {
 				delete(w.Known, key(look.kind, t.Function)) // it is news when it comes back
 				continue
 			}
-			f.Kind, f.Service, f.Function = look.kind, w.last().Service, t.Function
+			f.Kind, f.Service, f.Function = look.kind, w.lastWindow().Service, t.Function
 			out = append(out, *f)
 		}
 	}
@@ -33,11 +33,11 @@ func (w *Watch) ofTargets() []Finding {
 
 func (k Kind) lasts() bool { return k != Regression && k != Improvement }
 
-func (w *Watch) last() *Window { return &w.Windows[len(w.Windows)-1] }
+func (w *Watch) lastWindow() *Window { return &w.Windows[len(w.Windows)-1] }
 
 // heldSince returns the start of the trailing windows for which holds is true.
 func (w *Watch) heldSince(holds func(*Window) bool) time.Time {
-	start := w.last().Start
+	start := w.lastWindow().Start
 	for i := len(w.Windows) - 1; i >= 0 && holds(&w.Windows[i]); i-- {
 		start = w.Windows[i].Start
 	}
@@ -49,7 +49,7 @@ func (t Target) verify() string {
 }
 
 func (w *Watch) newToolchain(t Target) *Finding {
-	now := w.last().Go
+	now := w.lastWindow().Go
 	if t.Go == "" || now == "" || now == t.Go {
 		return nil
 	}
@@ -58,7 +58,7 @@ func (w *Watch) newToolchain(t Target) *Finding {
 }
 
 func (w *Watch) newSource(t Target) *Finding {
-	now := w.last().row(t.Function).Source
+	now := w.lastWindow().row(t.Function).Source
 	if t.Source == "" || now == "" || now == t.Source {
 		return nil
 	}
@@ -102,8 +102,8 @@ func (w *Watch) climbToLarge(t Target) *Finding {
 	}
 	f := &Finding{Since: since, Before: t.Least, After: share,
 		Change: Interval{share - t.Least, low - t.Least, high - t.Least}}
-	next, seen := w.last().row(t.Function).Caller, map[string]bool{}
-	for ; next != "" && !seen[next]; next = w.last().row(next).Caller {
+	next, seen := w.lastWindow().row(t.Function).Caller, map[string]bool{}
+	for ; next != "" && !seen[next]; next = w.lastWindow().row(next).Caller {
 		seen[next] = true
 		if _, low, _, _ := w.recent(next); low >= t.Least && w.childrenBelow(next, t.Least) {
 			f.Cause = fmt.Sprintf("less than %.2g %% of the service is left in it; its caller %s is worth a search",
@@ -119,7 +119,7 @@ func (w *Watch) climbToLarge(t Target) *Finding {
 }
 
 func (w *Watch) childrenBelow(caller string, least float64) bool {
-	for _, r := range w.last().Rows {
+	for _, r := range w.lastWindow().Rows {
 		if r.Caller == caller {
 			if _, low, _, _ := w.recent(r.Function); low >= least {
 				return false
@@ -137,7 +137,7 @@ const (
 )
 
 func (w *Watch) newInputs(t Target) *Finding {
-	got := w.last().Inputs[t.Function]
+	got := w.lastWindow().Inputs[t.Function]
 	names := inorder.Keys(t.Inputs)
 	var psi []Interval
 	var p []float64

@@ -49,7 +49,7 @@ func TestChangePointVectors(t *testing.T) {
 	points, stale := 0, 0
 	for i, v := range readVectors(t).Changes {
 		o := Options{Window: v.Window, P: v.P, LeastStep: v.Least}
-		if got := split(v.Series, o); !samePoints(got, v.Weak) {
+		if got := firstPass(v.Series, o); !samePoints(got, v.Weak) {
 			t.Errorf("series %d, first pass: %+v, otava has %+v", i, got, v.Weak)
 		}
 		got := ChangePoints(v.Series, o)

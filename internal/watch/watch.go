@@ -37,18 +37,18 @@ func (w *Watch) Add(next Window) ([]Finding, error) {
 	}
 	w.Skipped = nil
 	found := append(w.shifts(), w.ofTargets()...)
-	return slices.DeleteFunc(found, w.known), nil
+	return slices.DeleteFunc(found, w.isRepeat), nil
 }
 
-// known reports whether a finding was made before, and remembers it. A shift of the same kind in
+// isRepeat reports whether a finding was made before, and notes it. A shift of the same kind in
 // the same function is new again only where it began after the last one was found. A lasting
 // finding is new again if it went away in between.
-func (w *Watch) known(f Finding) bool {
+func (w *Watch) isRepeat(f Finding) bool {
 	last, ok := w.Known[key(f.Kind, f.Function)]
 	if ok && (f.Kind.lasts() || !f.Since.After(last)) {
 		return true
 	}
-	w.Known[key(f.Kind, f.Function)] = w.last().End
+	w.Known[key(f.Kind, f.Function)] = w.lastWindow().End
 	return false
 }
 
@@ -218,7 +218,7 @@ func dispersion(s series, from, to, season int) float64 {
 
 // filter returns why a shift is no finding, or "".
 func (w *Watch) filter(look *table, s shift) string {
-	common := look.common(w.Config.LeastShare, s)
+	common := look.commonFactor(w.Config.LeastShare, s)
 	least := w.Config.LeastChange * s.before
 	drift := (common - 1) * s.before // the share's change that comes from others' changes
 	if s.change.Low-drift < least && s.change.High-drift > -least {

@@ -42,7 +42,7 @@ func (a *Aggregator) Add(s *Sample, now int64) Handle {
 // expiry counts its calls.
 func (a *Aggregator) Flush(now int64) []Point {
 	var closed [][]Point
-	a.each(func(s *sampler) {
+	a.eachShard(func(s *sampler) {
 		before := s.stats.Expired
 		closed = append(closed, s.flush(now))
 		a.expired.Add(s.stats.Expired - before)
@@ -56,7 +56,7 @@ func (a *Aggregator) Expired() uint64 { return a.expired.Load() }
 // Drain returns all points, with those of the open buckets. Call it at the end.
 func (a *Aggregator) Drain() []Point {
 	var closed [][]Point
-	a.each(func(s *sampler) {
+	a.eachShard(func(s *sampler) {
 		s.closeBucket()
 		closed = append(closed, s.flush(s.bucket))
 	})
@@ -65,13 +65,13 @@ func (a *Aggregator) Drain() []Point {
 
 // States returns all contexts as a scrape shows them, in no order.
 func (a *Aggregator) States() (states []State) {
-	a.each(func(s *sampler) { states = s.states(states) })
+	a.eachShard(func(s *sampler) { states = s.states(states) })
 	return states
 }
 
 // Stats returns the counters and the fill.
 func (a *Aggregator) Stats() (stats Stats) {
-	a.each(func(s *sampler) { stats.add(s.stats) })
+	a.eachShard(func(s *sampler) { stats.add(s.stats) })
 	a.budget.mu.Lock()
 	defer a.budget.mu.Unlock()
 	stats.Contexts, stats.Bytes = a.budget.contexts, a.budget.bytes
@@ -79,16 +79,16 @@ func (a *Aggregator) Stats() (stats Stats) {
 }
 
 // TopOrigins returns the n senders that hold most contexts.
-func (a *Aggregator) TopOrigins(n int) []Origin { return a.budget.top(n) }
+func (a *Aggregator) TopOrigins(n int) []Origin { return a.budget.largest(n) }
 
 // SetLimits changes the bounds. Contexts over a new bound stay until they expire.
 func (a *Aggregator) SetLimits(limits Limits) {
-	a.each(func(s *sampler) { s.limits = limits })
+	a.eachShard(func(s *sampler) { s.limits = limits })
 }
 
-// each runs f on one shard after the other, so that samples for the others are
+// eachShard runs f on one shard after the other, so that samples for the others are
 // not held up.
-func (a *Aggregator) each(f func(*sampler)) {
+func (a *Aggregator) eachShard(f func(*sampler)) {
 	for _, sh := range a.shards {
 		sh.mu.Lock()
 		f(sh.sampler)

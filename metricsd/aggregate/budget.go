@@ -144,8 +144,8 @@ type Origin struct {
 	Contexts int
 }
 
-// top returns the n origins with most contexts, the greatest first.
-func (b *budget) top(n int) []Origin {
+// largest returns the n origins with most contexts, the greatest first.
+func (b *budget) largest(n int) []Origin {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return Top(b.origins, n)

@@ -104,7 +104,7 @@ func (k *sketch) reserve(v float64, limits *Limits, b *budget) bool {
 	if v < 0 {
 		side, v = &k.negative, -v
 	}
-	wider, grows := side.with(v)
+	wider, grows := side.widened(v)
 	if !grows && k.bytes > 0 {
 		return true
 	}
@@ -128,8 +128,8 @@ type span struct {
 	bytes           int
 }
 
-// with returns the span extended by a magnitude that it lacks and that needs a bin.
-func (s span) with(magnitude float64) (wider span, grows bool) {
+// widened returns the span extended by a magnitude that it lacks and that needs a bin.
+func (s span) widened(magnitude float64) (wider span, grows bool) {
 	if magnitude >= s.least && magnitude <= s.greatest ||
 		!(magnitude > sketchMapping.MinIndexableValue() && magnitude <= sketchMapping.MaxIndexableValue()) {
 		return s, false

@@ -126,7 +126,7 @@ func readFile(name string, c *Config) error {
 func (l *Loader) readEnvironment(fields map[string]leaf) error {
 	paths := make(map[string]string, len(fields))
 	for path := range fields {
-		paths[variable(path)] = path
+		paths[variableName(path)] = path
 	}
 	// Go in order, so that of two mistakes the same one is reported each time.
 	for _, pair := range slices.Sorted(slices.Values(l.environ)) {
@@ -137,7 +137,7 @@ func (l *Loader) readEnvironment(fields map[string]leaf) error {
 		path, known := paths[name]
 		if !known {
 			return fmt.Errorf("environment: %s is not a setting; metricsd all -h lists them, %s stands for -listen.udp",
-				name, variable("listen.udp"))
+				name, variableName("listen.udp"))
 		}
 		if err := assign(fields[path].value, value); err != nil {
 			return fmt.Errorf("environment: %s: %w", name, err)
@@ -146,8 +146,8 @@ func (l *Loader) readEnvironment(fields map[string]leaf) error {
 	return nil
 }
 
-// variable returns the environment's name for a field.
-func variable(path string) string {
+// variableName returns the environment's name for a field.
+func variableName(path string) string {
 	return environmentPrefix + strings.ToUpper(strings.ReplaceAll(path, ".", "_"))
 }
 

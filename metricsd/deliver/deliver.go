@@ -123,8 +123,8 @@ func (s *Sender) Put(f Form, body []byte) {
 	if err := s.settle(); err != nil {
 		s.log.Error("payloads wait in memory", "payloads", len(s.held), "error", err)
 	}
-	for s.bytes > maxHeld && len(s.held) > s.first() {
-		s.lose(s.first(), errors.New("no room on disk, nor in memory; make room or lower queue_bytes"))
+	for s.bytes > maxHeld && len(s.held) > s.firstWaiting() {
+		s.lose(s.firstWaiting(), errors.New("no room on disk, nor in memory; make room or lower queue_bytes"))
 	}
 	if len(s.held) > 0 {
 		select {
@@ -134,8 +134,9 @@ func (s *Sender) Put(f Form, body []byte) {
 	}
 }
 
-// first returns the index in held of the first payload that is not being posted; the lock is held.
-func (s *Sender) first() int {
+// firstWaiting returns the index in held of the first payload that is not being posted; the lock is
+// held.
+func (s *Sender) firstWaiting() int {
 	if s.posting {
 		return 1
 	}

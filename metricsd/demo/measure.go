@@ -211,18 +211,18 @@ func (w *work) layout(ctx context.Context, layout int, overlay string) error {
 	}
 	// Continue where the last attempt ended.
 	for round := done; round < w.set.Turns; round++ {
-		if err := w.round(ctx, layout, round, running); err != nil {
+		if err := w.takeTurns(ctx, layout, round, running); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// round has the programs take turns, in random order. A turn is so short that the machine is as
+// takeTurns has the programs take turns, in random order. A turn is so short that the machine is as
 // fast for one program as for the others: within seconds its speed changes, by tens of percent
 // where it is shared. Each program gets as much time as settings.Turn says. round enters all
 // programs or none.
-func (w *work) round(ctx context.Context, layout, round int, running map[string]*service) error {
+func (w *work) takeTurns(ctx context.Context, layout, round int, running map[string]*service) error {
 	slice, err := time.ParseDuration(w.set.Slice)
 	if err != nil {
 		return err

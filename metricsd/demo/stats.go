@@ -32,7 +32,7 @@ func (m *finalFigure) sum(all []turn) {
 	}
 	m.Before = geometricMean(append(logs["old"], logs["same"]...))
 	m.After = geometricMean(logs["new"])
-	m.Proven, m.Same = less(after), less(same)
+	m.Proven, m.Same = savingOf(after), savingOf(same)
 }
 
 // geometricMean returns the geometric mean of logarithms, with its interval.
@@ -44,8 +44,8 @@ func geometricMean(logs []float64) estimate {
 	return estimate{math.Exp(at), math.Exp(at - half), math.Exp(at + half)}
 }
 
-// less returns the saving for logarithms of ratios.
-func less(logs []float64) saving {
+// savingOf returns the saving for logarithms of ratios.
+func savingOf(logs []float64) saving {
 	if len(logs) == 0 {
 		return saving{}
 	}

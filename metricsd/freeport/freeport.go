@@ -25,14 +25,14 @@ func Address(network string) (string, error) {
 	for range 100 {
 		port := lowest + rand.N(count)
 		address := fmt.Sprintf("127.0.0.1:%d", port)
-		if claim(port) && free(network, address) {
+		if claim(port) && isFree(network, address) {
 			return address, nil
 		}
 	}
 	return "", fmt.Errorf("no port from %d to %d is free at 127.0.0.1 for %s", lowest, lowest+count-1, network)
 }
 
-func free(network, address string) bool {
+func isFree(network, address string) bool {
 	if strings.HasPrefix(network, "udp") {
 		c, err := net.ListenPacket(network, address)
 		return err == nil && c.Close() == nil

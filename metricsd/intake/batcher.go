@@ -48,7 +48,7 @@ var errStopping = errors.New("shutting down; retry later")
 // put returns when the series are safe. A repeated request must have the same id and the same
 // series, so that its parcels are known.
 func (w *batcher) put(ctx context.Context, id wire.ID, customer string, series []wire.Series) error {
-	parcels := split(id, customer, series)
+	parcels := cutSeries(id, customer, series)
 	done := make(chan error, len(parcels)) // the writer never waits for senders that have gone
 	for _, p := range parcels {
 		p.done = done
@@ -75,8 +75,8 @@ func (w *batcher) put(ctx context.Context, id wire.ID, customer string, series [
 	return nil
 }
 
-// split cuts series so that each part fits into a message.
-func split(id wire.ID, customer string, series []wire.Series) (parcels []parcel) {
+// cutSeries cuts series so that each part fits into a message.
+func cutSeries(id wire.ID, customer string, series []wire.Series) (parcels []parcel) {
 	var p parcel
 	end := func() {
 		p.ID, p.Customer = id.Part(len(parcels)), customer

@@ -50,13 +50,13 @@ func newShelves(h *history.Set, all, most int) *shelves {
 	for k := range s.room {
 		s.room[k] = names.NewRoom(all)
 	}
-	s.own = s.open("")
+	s.own = s.shelfOf("")
 	s.most = most
 	return s
 }
 
-// open returns a customer's shelf, or makes one.
-func (s *shelves) open(customer string) *shelf {
+// shelfOf returns a customer's shelf, or makes one.
+func (s *shelves) shelfOf(customer string) *shelf {
 	if found := s.get(customer); found != nil {
 		return found
 	}
@@ -124,7 +124,7 @@ func (in *Intake) setKeys(keys *customer.Keys) error {
 		return err
 	}
 	for _, name := range keys.Names() {
-		in.processor.shelves.open(name)
+		in.processor.shelves.shelfOf(name)
 	}
 	in.door.keys.Store(keys)
 	return nil
@@ -155,7 +155,7 @@ type refusal struct {
 func (in *Intake) shelf(r *http.Request, c caller) (*shelf, error) {
 	name := r.URL.Query().Get("customer")
 	if name == "" {
-		return in.processor.shelves.open(c.customer), nil
+		return in.processor.shelves.shelfOf(c.customer), nil
 	}
 	asked, ok := customer.Named(name)
 	if !c.operator && (!ok || asked != c.customer) {

@@ -82,7 +82,7 @@ func (p *processor) prepare(ctx context.Context) (err error) {
 			if err != nil {
 				return fmt.Errorf("index: %w", err)
 			}
-			p.shelves.open(customer).names[k].Fill(known)
+			p.shelves.shelfOf(customer).names[k].Fill(known)
 		}
 	}
 	if p.read, err = p.index.Read(ctx); err != nil {
@@ -160,7 +160,7 @@ func (p *processor) work(ctx context.Context) {
 			p.take(b)
 			// Waiting counts have a bound. It holds back the queue's reader, and so in the end the
 			// door.
-			for (len(p.pending) >= p.bounds.Load().Pending || p.repeats.full()) && ctx.Err() == nil {
+			for (len(p.pending) >= p.bounds.Load().Pending || p.repeats.isFull()) && ctx.Err() == nil {
 				p.flush(ctx) // until it succeeds: the queue has more room than memory
 			}
 		case <-news.C:
@@ -187,13 +187,13 @@ func epoch(t time.Time) uint32 { return uint32(t.Unix() / int64(epochLength/time
 func (p *processor) take(b batch) {
 	now := p.options.Now()
 	for _, parcel := range b.parcels {
-		if p.repeats.again(parcel.ID) {
+		if p.repeats.isRepeat(parcel.ID) {
 			p.counts.repeated.Add(1)
 			continue
 		}
 		whose := p.shelves.own
 		if parcel.Customer != "" {
-			whose = p.shelves.open(parcel.Customer)
+			whose = p.shelves.shelfOf(parcel.Customer)
 		}
 		for i := range parcel.Series {
 			p.count(whose, &parcel.Series[i], now)
@@ -274,7 +274,7 @@ func (p *processor) tellNews(ctx context.Context) {
 		return
 	}
 	for _, e := range p.news {
-		p.shelves.open(e.Customer).names[e.Kind].Add(e.Name)
+		p.shelves.shelfOf(e.Customer).names[e.Kind].Add(e.Name)
 	}
 	clear(p.news)
 	p.news = p.news[:0]
@@ -400,11 +400,11 @@ func (p *processor) rankOf(customer string) *ranking {
 
 // insert inserts an entry by its points, if it is among the first.
 func insert(top []index.Entry, e index.Entry) []index.Entry {
-	if len(top) == ranked && !more(e, top[ranked-1]) {
+	if len(top) == ranked && !isLarger(e, top[ranked-1]) {
 		return top
 	}
 	i, _ := slices.BinarySearchFunc(top, e, func(a, b index.Entry) int {
-		if more(a, b) {
+		if isLarger(a, b) {
 			return -1
 		}
 		return 1
@@ -413,7 +413,7 @@ func insert(top []index.Entry, e index.Entry) []index.Entry {
 	return top[:min(len(top), ranked)]
 }
 
-func more(a, b index.Entry) bool {
+func isLarger(a, b index.Entry) bool {
 	return a.Points > b.Points || a.Points == b.Points && a.Name < b.Name
 }
 

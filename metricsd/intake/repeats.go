@@ -28,8 +28,8 @@ func newRepeats(most int, written []index.Group) *repeats {
 	return r
 }
 
-// again reports whether a parcel was counted before, and remembers it.
-func (r *repeats) again(id wire.ID) bool {
+// isRepeat reports whether a parcel was counted before, and remembers it.
+func (r *repeats) isRepeat(id wire.ID) bool {
 	if id == (wire.ID{}) {
 		return false
 	}
@@ -41,8 +41,8 @@ func (r *repeats) again(id wire.ID) bool {
 	return false
 }
 
-// full reports whether it is time to write: unwritten IDs cannot be forgotten.
-func (r *repeats) full() bool { return len(r.fresh) >= max(1, r.most/4) }
+// isFull reports whether it is time to write: unwritten IDs cannot be forgotten.
+func (r *repeats) isFull() bool { return len(r.fresh) >= max(1, r.most/4) }
 
 // group returns the IDs to write, and the number of the first group to keep. The caller must write
 // them before it takes the next group.

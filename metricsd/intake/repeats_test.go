@@ -175,13 +175,13 @@ func TestRepeatsAreBounded(t *testing.T) {
 	id := func(i int) (id wire.ID) { binary.LittleEndian.PutUint64(id[:], uint64(i)+1); return id }
 	var stored []index.Group
 	for i := range 1000 {
-		if r.again(id(i)) {
+		if r.isRepeat(id(i)) {
 			t.Fatalf("%d was never seen", i)
 		}
-		if !r.again(id(i)) || i > 60 && !r.again(id(i-60)) {
+		if !r.isRepeat(id(i)) || i > 60 && !r.isRepeat(id(i-60)) {
 			t.Fatalf("at %d: what was counted lately is not known", i)
 		}
-		if r.full() || i%7 == 0 {
+		if r.isFull() || i%7 == 0 {
 			g, before := r.group()
 			r.noteWritten(g, before)
 			stored = append(stored, g)
@@ -193,11 +193,11 @@ func TestRepeatsAreBounded(t *testing.T) {
 			t.Fatalf("at %d: %d are known", i, len(r.known))
 		}
 	}
-	if again := newRepeats(100, stored); !again.again(id(990)) || again.again(id(0)) {
+	if again := newRepeats(100, stored); !again.isRepeat(id(990)) || again.isRepeat(id(0)) {
 		t.Error("after a restart others are known")
 	}
 	for range 2 {
-		if r.again(wire.ID{}) {
+		if r.isRepeat(wire.ID{}) {
 			t.Error("what nobody named was taken for a repetition")
 		}
 	}

@@ -88,7 +88,7 @@ func (t *Tagger) tags(from sender) (tags []string) {
 	}
 	for _, id := range ids {
 		if e, known := t.entities[id]; known {
-			tags = tag.MergeTags(tags, e.upTo(from.cardinality))
+			tags = tag.MergeTags(tags, e.tagsUpTo(from.cardinality))
 		}
 	}
 	if from.container != "" && from.cardinality == dogstatsd.CardinalityHigh {
@@ -97,8 +97,8 @@ func (t *Tagger) tags(from sender) (tags []string) {
 	return tags
 }
 
-// upTo returns an entity's tags at a cardinality.
-func (e *Entity) upTo(c dogstatsd.Cardinality) []string {
+// tagsUpTo returns an entity's tags at a cardinality.
+func (e *Entity) tagsUpTo(c dogstatsd.Cardinality) []string {
 	tags := slices.Clone(e.Low)
 	if c >= dogstatsd.CardinalityOrchestrator {
 		tags = append(tags, e.Orchestrator...)

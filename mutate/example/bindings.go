@@ -38,8 +38,8 @@ func newBindings() bindings {
 		addressed: map[string]bool{}, named: map[*types.Var]facts.Declaration{}}
 }
 
-// set binds a name. undo takes it back.
-func set[K comparable, V any](b *bindings, to map[K]V, key K, value V) {
+// bind binds a name. undo takes it back.
+func bind[K comparable, V any](b *bindings, to map[K]V, key K, value V) {
 	to[key] = value
 	b.trail = append(b.trail, func() { delete(to, key) })
 }
@@ -61,8 +61,8 @@ func (b *bindings) undo(mark int) {
 	b.trail = b.trail[:mark]
 }
 
-// isLocal reports whether a variable of Before stands for v.
-func (b *bindings) isLocal(v *types.Var) bool {
+// standsFor reports whether a variable of Before stands for v.
+func (b *bindings) standsFor(v *types.Var) bool {
 	for _, w := range b.locals {
 		if w == v {
 			return true

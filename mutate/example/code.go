@@ -64,7 +64,7 @@ func (m *matcher) code(obj *types.Var, args []ast.Expr, stmts []ast.Stmt, e ast.
 func (m *matcher) withArguments(args []ast.Expr, e ast.Expr, then func() bool) bool {
 	for _, a := range args {
 		// An argument that is bound already must be found, not chosen.
-		if e == nil || m.frozen || m.bound(a) {
+		if e == nil || m.frozen || m.isBound(a) {
 			continue
 		}
 		// Every part is a candidate. The rest of the match decides which one holds, by coming back
@@ -87,8 +87,8 @@ func (m *matcher) asSpelled(pat, e ast.Expr) bool {
 	return m.expr(pat, e)
 }
 
-// bound reports whether all parameters in an expression of Before stand for something.
-func (m *matcher) bound(e ast.Expr) bool {
+// isBound reports whether all parameters in an expression of Before stand for something.
+func (m *matcher) isBound(e ast.Expr) bool {
 	for id := range nodesOf[*ast.Ident](e) {
 		obj, ok := m.pair.rule.obj(id).(*types.Var)
 		if ok && m.pair.before.params[obj] != nil && m.exprs[id.Name] == nil && m.places[id.Name] == nil {
@@ -132,7 +132,7 @@ func (m *matcher) take(obj *types.Var, b *block) bool {
 			return false
 		}
 	}
-	set(&m.bindings, m.blocks, obj.Name(), b)
+	bind(&m.bindings, m.blocks, obj.Name(), b)
 	return true
 }
 
@@ -318,7 +318,7 @@ func (m *matcher) usesOnly(name string, args []ast.Expr, n ast.Node) bool {
 	}, func(id *ast.Ident) {
 		// A name that no argument stands for would not be there in After.
 		v, isVar := m.Pass.Info.ObjectOf(id).(*types.Var)
-		if isVar && (m.isLocal(v) || m.isPlace(v)) {
+		if isVar && (m.standsFor(v) || m.isPlace(v)) {
 			ok = false
 		}
 	})

@@ -139,15 +139,15 @@ func (c *compiled) resolve(f *ast.File, x *extract) error {
 		GoVersion: f.GoVersion}
 	conf.Check("example", c.fset, []*ast.File{own}, c.info) // its errors are of the stand-ins
 	for _, fn := range x.funcs {
-		if err := c.named(fn); err != nil {
+		if err := c.checkNames(fn); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// named reports the first name in a function that nothing declares.
-func (c *compiled) named(fn *ast.FuncDecl) error {
+// checkNames reports the first name in a function that nothing declares.
+func (c *compiled) checkNames(fn *ast.FuncDecl) error {
 	// Names of fields, methods and keys need no declaration of their own.
 	var missing *ast.Ident
 	ast.Inspect(fn, func(n ast.Node) bool {

@@ -40,7 +40,7 @@ func (w *writer) hiddenBy(l *facts.Loop, body *ast.BlockStmt) string {
 			for id := range nodesOf[*ast.Ident](n) {
 				own := asVar(m.Pass.Info.ObjectOf(id))
 				sel, ok := m.Pass.Parent(id).(*ast.SelectorExpr)
-				if ok && sel.Sel == id || own != nil && m.isLocal(own) {
+				if ok && sel.Sel == id || own != nil && m.standsFor(own) {
 					continue
 				}
 				for _, v := range []*types.Var{l.Index, l.Value} {

@@ -22,7 +22,7 @@ func (m *matcher) expr(pat, e ast.Expr) bool {
 	}
 	// A variable that only names a value is as good as the value.
 	if d, ok := m.nameOf(pat, e); ok {
-		set(&m.bindings, m.named, d.Var, d)
+		bind(&m.bindings, m.named, d.Var, d)
 		e = ast.Unparen(d.Value)
 	}
 	// All else matches by its form, part by part.
@@ -43,7 +43,7 @@ func (m *matcher) expr(pat, e ast.Expr) bool {
 		return ok && m.expr(pat.X, s.X)
 	case *ast.SliceExpr:
 		s, ok := e.(*ast.SliceExpr)
-		return ok && pat.Slice3 == s.Slice3 && m.expr(pat.X, s.X) && m.low(pat.Low, s.Low) &&
+		return ok && pat.Slice3 == s.Slice3 && m.expr(pat.X, s.X) && m.lowBound(pat.Low, s.Low) &&
 			m.optional(pat.High, s.High) && m.optional(pat.Max, s.Max)
 	case *ast.SelectorExpr:
 		s, ok := e.(*ast.SelectorExpr)
@@ -105,8 +105,8 @@ func (m *matcher) optional(pat, e ast.Expr) bool {
 	return m.expr(pat, e)
 }
 
-// low is optional for the lower bound of a slice, where 0 may be left out.
-func (m *matcher) low(pat, e ast.Expr) bool {
+// lowBound is optional for the lower bound of a slice, where 0 may be left out.
+func (m *matcher) lowBound(pat, e ast.Expr) bool {
 	if pat == nil && e != nil {
 		return m.Pass.IsInt(e, 0)
 	}
@@ -135,7 +135,7 @@ func (m *matcher) ident(pat *ast.Ident, e ast.Expr) bool {
 		// Before's own variables are matched with variables that the code declares; parameters with
 		// code.
 		if m.pair.before.params[obj] == nil {
-			return m.local(obj, e)
+			return m.localVariable(obj, e)
 		}
 		if m.pair.before.assigns[obj] {
 			return m.place(obj, e)
@@ -150,8 +150,8 @@ func (m *matcher) ident(pat *ast.Ident, e ast.Expr) bool {
 	return ok && obj != nil && obj.Parent() == types.Universe && m.Pass.Info.Uses[id] == obj
 }
 
-// local compares with a variable that Before declares.
-func (m *matcher) local(obj *types.Var, e ast.Expr) bool {
+// localVariable compares with a variable that Before declares.
+func (m *matcher) localVariable(obj *types.Var, e ast.Expr) bool {
 	if r, ok := m.loops[obj]; ok {
 		if r.value {
 			return r.loop.IsElem(m.Pass, e)
@@ -170,7 +170,7 @@ func (m *matcher) place(obj *types.Var, e ast.Expr) bool {
 		return v == old
 	}
 	// A global may change at any time, and a variable of Before's own has its match already.
-	if m.frozen || !facts.IsLocal(m.Pass, v) || m.isLocal(v) || !m.unify(obj.Type(), v.Type()) {
+	if m.frozen || !facts.IsLocal(m.Pass, v) || m.standsFor(v) || !m.unify(obj.Type(), v.Type()) {
 		return false
 	}
 	// Two places that are one variable would be assigned in an order that Before does not have.
@@ -179,7 +179,7 @@ func (m *matcher) place(obj *types.Var, e ast.Expr) bool {
 			return false
 		}
 	}
-	set(&m.bindings, m.places, obj.Name(), v)
+	bind(&m.bindings, m.places, obj.Name(), v)
 	return true
 }
 
@@ -192,7 +192,7 @@ func (m *matcher) bind(obj *types.Var, e ast.Expr) bool {
 		!m.fits(obj.Type(), m.Pass.Info.TypeOf(e)) || m.mentionsLocal(e) {
 		return false
 	}
-	set(&m.bindings, m.exprs, obj.Name(), e)
+	bind(&m.bindings, m.exprs, obj.Name(), e)
 	return true
 }
 
@@ -202,7 +202,7 @@ func (m *matcher) mentionsLocal(n ast.Node) bool {
 	found := false
 	ast.Inspect(n, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok {
-			if v, ok := m.Pass.Info.Uses[id].(*types.Var); ok && m.isLocal(v) {
+			if v, ok := m.Pass.Info.Uses[id].(*types.Var); ok && m.standsFor(v) {
 				found = true
 			}
 		}
@@ -294,8 +294,8 @@ func (m *matcher) method(pat *ast.SelectorExpr, fun ast.Expr) bool {
 		!m.fits(param.Type(), types.NewPointer(m.Pass.Info.TypeOf(sel.X))) || m.mentionsLocal(sel.X) {
 		return false
 	}
-	set(&m.bindings, m.exprs, param.Name(), sel.X)
-	set(&m.bindings, m.addressed, param.Name(), true)
+	bind(&m.bindings, m.exprs, param.Name(), sel.X)
+	bind(&m.bindings, m.addressed, param.Name(), true)
 	return true
 }
 
@@ -442,7 +442,7 @@ func names(list *ast.FieldList) []*ast.Ident {
 
 // declare makes a variable of Before stand for one of the code.
 func (m *matcher) declare(obj, v *types.Var) bool {
-	if obj == nil || v == nil || m.frozen || m.isLocal(v) {
+	if obj == nil || v == nil || m.frozen || m.standsFor(v) {
 		return false
 	}
 	if _, again := m.locals[obj]; again {
@@ -451,6 +451,6 @@ func (m *matcher) declare(obj, v *types.Var) bool {
 	if obj.Type() != types.Typ[types.Invalid] && !m.unify(obj.Type(), v.Type()) {
 		return false
 	}
-	set(&m.bindings, m.locals, types.Object(obj), v)
+	bind(&m.bindings, m.locals, types.Object(obj), v)
 	return true
 }

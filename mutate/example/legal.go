@@ -16,7 +16,7 @@ type legality struct{ *Match }
 // holds reports whether the After means the same in the matched place.
 func (m legality) holds() bool {
 	// First come the conditions that hold for every example, and then those that the pair asks for.
-	if !m.constants() || !m.deadBehind() || !m.orderKept() || !m.namesGo() {
+	if !m.constants() || !m.areDeadAfter() || !m.orderKept() || !m.namesGo() {
 		return false
 	}
 	if m.pair.AnyOrder && !m.anyOrder() {
@@ -88,7 +88,7 @@ func (m legality) orderKept() bool {
 			if x == y || m.Pass.Info.Types[ey].Value != nil {
 				continue
 			}
-			early := ey.Pos() < ex.Pos() && !m.flat(ey) && m.pair.before.consumes(y, x)
+			early := ey.Pos() < ex.Pos() && !m.isFlat(ey) && m.pair.before.consumes(y, x)
 			if early || m.notices(ey) && !m.orderSame(x, y) {
 				return false
 			}
@@ -119,14 +119,14 @@ func (m legality) notices(e ast.Expr) bool {
 	return found
 }
 
-// flat reports whether an expression has a value that effects of others cannot change: no variable
-// that they may set, and no memory.
-func (m legality) flat(e ast.Expr) bool {
+// isFlat reports whether an expression has a value that effects of others cannot change: no
+// variable that they may set, and no memory.
+func (m legality) isFlat(e ast.Expr) bool {
 	return facts.IsBasic(m.Pass.Info.TypeOf(e)) && !m.notices(e)
 }
 
-// deadBehind reports whether all variables of the match that do not live on are unused behind it.
-func (m legality) deadBehind() bool {
+// areDeadAfter reports whether all variables of the match that do not live on are unused behind it.
+func (m legality) areDeadAfter() bool {
 	captured := facts.Captured.Of(m.Pass)
 	for obj, v := range m.locals {
 		if captured[v] && !m.capturedInside(v) {

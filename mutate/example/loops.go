@@ -187,7 +187,7 @@ func (m *matcher) anyLoop(h head, l *facts.Loop) bool {
 	}
 	old := m.kept[h.any.Name()]
 	if old == nil {
-		set(&m.bindings, m.kept, h.any.Name(), l)
+		bind(&m.bindings, m.kept, h.any.Name(), l)
 	} else if old.Kind != l.Kind || (old.Seq == nil) != (l.Seq == nil) ||
 		old.Seq != nil && !m.Pass.Same(old.Seq, l.Seq) || old.Seq == nil && !m.Pass.Same(old.Bound, l.Bound) {
 		return false
@@ -198,13 +198,13 @@ func (m *matcher) anyLoop(h head, l *facts.Loop) bool {
 // heads binds the variables of a loop's head.
 func (m *matcher) heads(h head, l *facts.Loop) bool {
 	if h.index != nil {
-		set(&m.bindings, m.loops, h.index, role{loop: l})
+		bind(&m.bindings, m.loops, h.index, role{loop: l})
 	}
 	if h.value != nil {
-		set(&m.bindings, m.loops, h.value, role{loop: l, value: true})
+		bind(&m.bindings, m.loops, h.value, role{loop: l, value: true})
 	}
 	if h.index == nil && h.value == nil && (l.Index != nil || l.Value != nil) {
-		set(&m.bindings, m.loops, types.Object(types.NewVar(l.Stmt.Pos(), nil, "", nil)), role{loop: l})
+		bind(&m.bindings, m.loops, types.Object(types.NewVar(l.Stmt.Pos(), nil, "", nil)), role{loop: l})
 	}
 	return true
 }

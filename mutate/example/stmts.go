@@ -74,7 +74,7 @@ func (m *matcher) skipped(pat ast.Stmt, list []ast.Stmt) bool {
 	}
 	next, ok := guard.Body.List[0].(*ast.BranchStmt)
 	// The guard's condition is the opposite of the rule's.
-	if !ok || next.Tok != token.CONTINUE || next.Label != nil || !m.not(want.Cond, guard.Cond) {
+	if !ok || next.Tok != token.CONTINUE || next.Label != nil || !m.opposite(want.Cond, guard.Cond) {
 		return false
 	}
 	// All that follows the guard is the rule's body.
@@ -82,8 +82,8 @@ func (m *matcher) skipped(pat ast.Stmt, list []ast.Stmt) bool {
 	return ok
 }
 
-// not matches a condition of Before with the opposite of one of the code.
-func (m *matcher) not(pat, e ast.Expr) bool {
+// opposite matches a condition of Before with the opposite of one of the code.
+func (m *matcher) opposite(pat, e ast.Expr) bool {
 	// A negation on either side goes away by itself.
 	e = ast.Unparen(e)
 	if u, ok := e.(*ast.UnaryExpr); ok && u.Op == token.NOT {
@@ -100,7 +100,7 @@ func (m *matcher) not(pat, e ast.Expr) bool {
 	case !ok || !isBinary:
 		return false
 	case b.Op == token.LAND && want.Op == token.LOR, b.Op == token.LOR && want.Op == token.LAND:
-		return m.not(want.X, b.X) && m.not(want.Y, b.Y)
+		return m.opposite(want.X, b.X) && m.opposite(want.Y, b.Y)
 	case negated[b.Op] == 0 || b.Op != token.EQL && b.Op != token.NEQ && m.basic(b.X)&types.IsInteger == 0:
 		return false
 	}
@@ -173,7 +173,7 @@ func (m *matcher) ifStmt(pat, s *ast.IfStmt) bool {
 	}
 	other, ok := s.Else.(*ast.BlockStmt)
 	want, isBlock := pat.Else.(*ast.BlockStmt)
-	return ok && isBlock && m.not(pat.Cond, s.Cond) && m.block(pat.Body, other) && m.block(want, s.Body)
+	return ok && isBlock && m.opposite(pat.Cond, s.Cond) && m.block(pat.Body, other) && m.block(want, s.Body)
 }
 
 func (m *matcher) elseOf(pat, s ast.Stmt) bool {
@@ -228,10 +228,11 @@ func (m *matcher) assignment(pat, s ast.Stmt) bool {
 	// A variable is declared by := or by var, with or without a value.
 	if d, ok := m.pair.rule.declaration(pat); ok {
 		got, ok := facts.Declares(m.Pass, s)
-		return ok && m.first(d.value, got.Value, got.Var.Type()) && m.ownType(d.obj, got) && m.declare(d.obj, got.Var)
+		return ok && m.firstValue(d.value, got.Value, got.Var.Type()) && m.ownType(d.obj, got) &&
+			m.declare(d.obj, got.Var)
 	}
 	// x++ and x += 1 and x = x + 1 are one step.
-	want, isStep := stepOf(pat, m.pair.rule.same)
+	want, isStep := stepOf(pat, m.pair.rule.alike)
 	got, ok := stepOf(s, m.Pass.Same)
 	if isStep && ok && want.op == got.op &&
 		m.try(func() bool { return m.expr(want.x, got.x) && m.amount(want.y, got.y) }) {
@@ -300,8 +301,8 @@ func (m *matcher) target(pat, e ast.Expr, define bool) bool {
 	return m.declare(obj, v)
 }
 
-// first matches the first value of a variable. A missing one is the zero value.
-func (m *matcher) first(pat, e ast.Expr, t types.Type) bool {
+// firstValue matches the first value of a variable. A missing one is the zero value.
+func (m *matcher) firstValue(pat, e ast.Expr, t types.Type) bool {
 	switch {
 	// `var n int` and `n := 0` are the same.
 	case pat == nil && e == nil:
@@ -357,7 +358,7 @@ func (c *compiled) declaration(s ast.Stmt) (d declared, ok bool) {
 	return d, d.obj != nil
 }
 
-// same reports whether two expressions of an example are alike.
-func (c *compiled) same(a, b ast.Expr) bool {
+// alike reports whether two expressions of an example are alike.
+func (c *compiled) alike(a, b ast.Expr) bool {
 	return types.ExprString(ast.Unparen(a)) == types.ExprString(ast.Unparen(b))
 }

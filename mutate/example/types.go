@@ -42,14 +42,14 @@ func (m *matcher) fits(want, got types.Type) bool {
 // are stand-ins.
 func (m *matcher) implements(want types.Type, i *types.Interface, got types.Type) bool {
 	if path, name := syntax.NameOf(want); name != "" {
-		real := namedOf(m.Pass, path, name)
+		real := findType(m.Pass, path, name)
 		return real != nil && types.AssignableTo(got, real)
 	}
 	return types.AssignableTo(got, i)
 }
 
-// namedOf returns a type of a package that the candidate's packages import, or nil.
-func namedOf(p *mutate.Pass, path, name string) types.Type {
+// findType returns a type of a package that the candidate's packages import, or nil.
+func findType(p *mutate.Pass, path, name string) types.Type {
 	// The package may be imported by an import only, so go through all of them once.
 	seen := map[*types.Package]bool{}
 	var find func(pkg *types.Package) types.Type
@@ -155,7 +155,7 @@ func (m *matcher) bindType(w *types.TypeParam, got types.Type) bool {
 	if syntax.IsTypeParam(got) && !i.Empty() {
 		return false // its own constraint may hold less
 	}
-	set(&m.bindings, m.types, name, got)
+	bind(&m.bindings, m.types, name, got)
 	return true
 }
 

@@ -80,7 +80,7 @@ func (w *writer) edits() ([]mutate.Edit, error) {
 	if w.way.expr != nil {
 		edits = append(edits, p.Replace(m.tail, w.tail()))
 	}
-	w.unused()
+	w.refuseUnused()
 	return edits, w.err
 }
 
@@ -100,8 +100,8 @@ func (w *writer) namesInOrder() []facts.Declaration {
 	})
 }
 
-// unused fails if nothing reads a variable that After declares, which Go refuses.
-func (w *writer) unused() {
+// refuseUnused fails if nothing reads a variable that After declares, which Go refuses.
+func (w *writer) refuseUnused() {
 	for obj := range w.names {
 		id := func(e ast.Expr) bool {
 			id, ok := e.(*ast.Ident)

@@ -24,7 +24,7 @@ func (e *Briefing) Leaks(source string) bool {
 	captured := newConstants()
 	for _, p := range e.Facets.Params {
 		for _, v := range p.Top {
-			captured.read(v.Value)
+			captured.addFrom(v.Value)
 		}
 	}
 	if len(captured.values) == 0 {
@@ -32,9 +32,9 @@ func (e *Briefing) Leaks(source string) bool {
 	}
 	var own, its constants = newConstants(), newConstants()
 	if e.Target != nil {
-		own.read(e.Target.Source)
+		own.addFrom(e.Target.Source)
 	}
-	its.read(source)
+	its.addFrom(source)
 	for key := range captured.values {
 		if its.values[key] && !own.values[key] {
 			return true
@@ -62,8 +62,8 @@ type constants struct {
 
 func newConstants() constants { return constants{values: map[string]bool{}} }
 
-// read adds the constants of a file or an expression, or at least the literals of anything else.
-func (c *constants) read(src string) {
+// addFrom adds the constants of a file or an expression, or at least the literals of anything else.
+func (c *constants) addFrom(src string) {
 	var tree ast.Node
 	if f, err := parser.ParseFile(token.NewFileSet(), "", src, parser.SkipObjectResolution); err == nil {
 		tree = f

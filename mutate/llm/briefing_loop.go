@@ -19,14 +19,14 @@ type loop struct {
 func hotLoop(v *Version) (best loop, ok bool) {
 	for _, l := range loops(v) {
 		switch {
-		case !ok, l.share > best.share && !within(best, l), l.share >= 0.6*best.share && within(l, best):
+		case !ok, l.share > best.share && !isWithin(best, l), l.share >= 0.6*best.share && isWithin(l, best):
 			best, ok = l, l.share > 0 || ok
 		}
 	}
 	return best, ok && best.share > 0
 }
 
-func within(inner, outer loop) bool {
+func isWithin(inner, outer loop) bool {
 	a, b := inner.code, outer.code
 	return a[0].Func == b[0].Func && a[0].PC >= b[0].PC && a[len(a)-1].PC <= b[len(b)-1].PC && len(a) < len(b)
 }

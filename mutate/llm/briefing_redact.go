@@ -194,7 +194,7 @@ func (r *redactor) prose(s string, small bool) string {
 			b.WriteString(r.panic(text))
 			break
 		}
-		n, shown := r.next(rest, all || small && placed(s[:len(s)-len(rest)]))
+		n, shown := r.shapeOf(rest, all || small && placed(s[:len(s)-len(rest)]))
 		if shown != withheld || !strings.HasSuffix(strings.TrimRight(b.String(), " "), withheld) {
 			b.WriteString(shown)
 		}
@@ -209,7 +209,7 @@ var quotesCall = regexp.MustCompile(`[\pL\pN_\])]\(`)
 // knows reports whether a text quotes nothing: it consists of known words, marks and small numbers.
 func (r *redactor) knows(s string) bool {
 	for s != "" {
-		n, shown := r.next(s, true)
+		n, shown := r.shapeOf(s, true)
 		if shown != s[:n] || strings.HasPrefix(s, thrown) {
 			return false
 		}
@@ -228,9 +228,9 @@ func placed(before string) bool {
 	return false
 }
 
-// next returns the length of the first piece of a text (a word, a number, a quoted text, a mark),
-// and what to show for it. small says whether to show a small number.
-func (r *redactor) next(s string, small bool) (n int, shown string) {
+// shapeOf returns the length of the first piece of a text (a word, a number, a quoted text, a
+// mark), and what to show for it. small says whether to show a small number.
+func (r *redactor) shapeOf(s string, small bool) (n int, shown string) {
 	switch c := rune(s[0]); {
 	case isDigit(c):
 		if n := numbersAt(s); n > 0 {

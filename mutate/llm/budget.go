@@ -78,7 +78,7 @@ func (b *Budget) Reserve(ctx context.Context, worst Spent) (*Reservation, error)
 func (b *Budget) try(worst Spent) (r *Reservation, freed <-chan struct{}, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	now := b.spentSoFar()
+	now := b.total()
 	if over := b.exceededCaps(now.Add(worst)); over != "" {
 		return nil, nil, &Error{Kind: OverBudget, Message: "the budget does not cover another call: " + over,
 			Remedy: "raise the budget, or take a cheaper model, a shorter prompt or a shorter reply"}
@@ -129,10 +129,10 @@ func (r *Reservation) Settle(used Spent) {
 func (b *Budget) Spent() Spent {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.spentSoFar()
+	return b.total()
 }
 
-func (b *Budget) spentSoFar() Spent { return b.spent.Add(Spent{Time: time.Since(b.started)}) }
+func (b *Budget) total() Spent { return b.spent.Add(Spent{Time: time.Since(b.started)}) }
 
 // Reserved returns the worst case of the running calls.
 func (b *Budget) Reserved() Spent {

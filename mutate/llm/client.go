@@ -200,7 +200,7 @@ func (c *Client) attempt(ctx context.Context, one call, attempts *int) (Reply, *
 	if !unpaid(w, err) {
 		e.Wasted = bound
 	}
-	e.closed = closed(w, e)
+	e.closed = mayBeStored(w, e)
 	settle(e.Wasted)
 	// If the caller ended the call, say so.
 	switch outer := callerCause(ctx); {
@@ -247,13 +247,13 @@ func unpaid(w *wire, err error) bool {
 	return w.status >= 300
 }
 
-// closed reports whether a server may have stored this answer under its idempotency key, so that
-// the same key would only bring it again. Some servers store failures like answers.
+// mayBeStored reports whether a server may have stored this answer under its idempotency key, so
+// that the same key would only bring it again. Some servers store failures like answers.
 //
 // The key stays for an attempt with an unknown outcome, since the answer may be there: no answer, a
 // broken one, or one from a gateway. It also stays after a conflict, which says that the server is
 // still making the answer.
-func closed(w *wire, e *Error) bool {
+func mayBeStored(w *wire, e *Error) bool {
 	switch {
 	case e.Kind == Malformed || w.header.Get(replayedHeader) == "true":
 		return true

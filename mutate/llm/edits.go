@@ -112,7 +112,7 @@ func fencedImports(blocks []fence) []string {
 			out = append(out, imports...)
 		}
 	}
-	return distinct(out)
+	return dropEqual(out)
 }
 
 var hunkHeader = regexp.MustCompile(`^@@+( |$)`)

@@ -147,7 +147,7 @@ const maxKeyFile = 64 << 10
 // A bare key is for one server. If the models stand at several servers, nothing says whose key it
 // is, and FileKeys returns an error. The key goes to no other server.
 func FileKeys(path string, asked ...Model) (Keys, error) {
-	data, err := readPrivate(path)
+	data, err := readOwnerOnly(path)
 	if err != nil {
 		return nil, err
 	}
@@ -204,8 +204,8 @@ func (k *fileKeys) claim(asked []Model) error {
 
 var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// readPrivate reads a small regular file that only its owner can read.
-func readPrivate(path string) ([]byte, error) {
+// readOwnerOnly reads a small regular file that only its owner can read.
+func readOwnerOnly(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, usage(fmt.Sprintf("key file %s: %v", path, err), "Give the path of a file that you can read.")

@@ -173,7 +173,7 @@ func (m *matcher) inLine(e Edit, i int, search []string) (span, error) {
 	return span{}, &ReplyError{
 		What: fmt.Sprintf("SEARCH block %d (%q) matches nothing: repeat the lines letter for letter", i+1,
 			shorten(strings.TrimSpace(first))),
-		Show: m.nearest(search),
+		Show: m.nearestPart(search),
 	}
 }
 
@@ -184,9 +184,9 @@ func shorten(s string) string {
 	return strings.ToValidUTF8(s[:80], "") + "…"
 }
 
-// nearest returns the part of the text that shares the most words with the search. It has as many
-// lines as the search, but at most twelve. It is "" if they share no word.
-func (m *matcher) nearest(search []string) string {
+// nearestPart returns the part of the text that shares the most words with the search. It has as
+// many lines as the search, but at most twelve. It is "" if they share no word.
+func (m *matcher) nearestPart(search []string) string {
 	n := min(len(search), 12, len(m.lines))
 	want := map[string]int{}
 	for _, l := range search[:min(len(search), 12)] {

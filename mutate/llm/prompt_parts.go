@@ -78,8 +78,8 @@ func (e *Briefing) allParts(l Limits, taught []Lesson) []*part {
 		newPart("calls", "Some calls, and what they give", l.Calls, e.calls),
 		newPart("lessons", "What is known to help", l.Lessons, func(n int) string { return lessonsInWords(taught, n) }),
 		newPart("tried", "What was tried", l.Tried, e.triedText),
-		newPart("good", "Other good versions", l.Good, e.good),
-		newPart("last", "What became of your last version", l.Failure, e.last),
+		newPart("good", "Other good versions", l.Good, e.describeGood),
+		newPart("last", "What became of your last version", l.Failure, e.describeLast),
 		newPart("source", "The version to change", l.Source, e.source),
 		newPart("mate", "The other parent", l.Source, e.mate),
 		newPart("profile", "Where its time goes", l.Profile, e.profile),
@@ -253,7 +253,7 @@ func (e *Briefing) mate(limit int) string {
 	return sourceOf(e.Mate, limit)
 }
 
-func (e *Briefing) good(limit int) string {
+func (e *Briefing) describeGood(limit int) string {
 	showable := slices.DeleteFunc(slices.Clone(e.Good), func(v Version) bool { return e.Leaks(v.Source) })
 	return goodInWords(showable, e.Parent.Source, limit)
 }
@@ -270,8 +270,8 @@ func (e *Briefing) profile(limit int) string {
 	return head + inBlock(hotLines(&e.Parent), limit-len(head), "lines")
 }
 
-// last describes what became of the reply before, in a conversation.
-func (e *Briefing) last(limit int) string {
+// describeLast describes what became of the reply before, in a conversation.
+func (e *Briefing) describeLast(limit int) string {
 	if e.Last == nil {
 		return ""
 	}

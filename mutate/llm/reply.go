@@ -125,7 +125,7 @@ func (c *Change) readDecls(text string, blocks []fence) error {
 	for _, p := range all {
 		b.WriteString(strings.TrimSpace(p.text) + "\n\n")
 	}
-	c.Decls, c.Imports = strings.TrimSuffix(b.String(), "\n"), distinct(imports)
+	c.Decls, c.Imports = strings.TrimSuffix(b.String(), "\n"), dropEqual(imports)
 	return nil
 }
 
@@ -164,7 +164,7 @@ func note(prose string) string {
 	return ""
 }
 
-func distinct(list []string) []string {
+func dropEqual(list []string) []string {
 	var out []string
 	seen := map[string]bool{}
 	for _, s := range list {

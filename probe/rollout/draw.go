@@ -80,8 +80,8 @@ func newDraw(o wire.RolloutOrders, r *run) *draw {
 	return d
 }
 
-// like reports whether orders mean the same shares.
-func (d *draw) like(o wire.RolloutOrders) bool {
+// fits reports whether orders mean the same shares.
+func (d *draw) fits(o wire.RolloutOrders) bool {
 	other := newDraw(o, nil)
 	return slices.Equal(d.kind, other.kind) && d.share == other.share
 }
@@ -142,7 +142,7 @@ func (r *run) draws() {
 		r.process.mu.Lock()
 		o := r.orders
 		r.process.mu.Unlock()
-		if d == nil || !d.like(o) {
+		if d == nil || !d.fits(o) {
 			if d = newDraw(o, r); !r.deal(d) {
 				return
 			}
@@ -176,12 +176,12 @@ func (r *run) block(o wire.RolloutOrders, d *draw) bool {
 			return false
 		}
 		r.process.mu.Lock()
-		changed := !d.like(r.orders)
+		changed := !d.fits(r.orders)
 		r.process.mu.Unlock()
 		if changed {
 			return true
 		}
-		if since := time.Since(start); since >= longestBlock || d.enough(&before) {
+		if since := time.Since(start); since >= longestBlock || d.hasEnough(&before) {
 			break
 		}
 	}
@@ -226,8 +226,8 @@ func atOnce(look func()) {
 	}
 }
 
-// enough reports whether each arm has had its least number of requests.
-func (d *draw) enough(before *[arms]reading) bool {
+// hasEnough reports whether each arm has had its least number of requests.
+func (d *draw) hasEnough(before *[arms]reading) bool {
 	for _, arm := range d.kind {
 		if d.of[arm].all.Load()-before[arm].all < leastRequests {
 			return false

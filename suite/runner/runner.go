@@ -75,11 +75,11 @@ func (r *Runner) Task(ctx context.Context, t suite.Task) (*suite.Row, error) {
 		return nil, err
 	}
 	if t.Advice != "" && r.Against == "" { // other optimisers cannot advise
-		row.Advice = &suite.Advised{Name: t.Advice, Named: named(t.Advice, found)}
+		row.Advice = &suite.Advised{Name: t.Advice, Named: contains(t.Advice, found)}
 	}
 	for i := range row.Runs {
 		enterVerdict(&row.Runs[i], compared[i].Verdict)
-		if row.Advice != nil && row.Advice.Named && !named(t.Advice, compared[i].Advice) {
+		if row.Advice != nil && row.Advice.Named && !contains(t.Advice, compared[i].Advice) {
 			row.Advice.Applied = true
 		}
 	}
@@ -92,7 +92,7 @@ func (r *Runner) Task(ctx context.Context, t suite.Task) (*suite.Row, error) {
 	return row, nil
 }
 
-func named(name string, list []beagle.Advice) bool {
+func contains(name string, list []beagle.Advice) bool {
 	return slices.ContainsFunc(list, func(a beagle.Advice) bool { return a.Name == name })
 }
 

@@ -47,7 +47,7 @@ func (w *Work) test(ctx context.Context, t *beagle.CampaignTarget, u *source.Uni
 		return ctx.Err()
 	case err != nil:
 		t.State = beagle.CampaignTests
-		t.Reason = "the package's own tests fail with the winner: " + firstOf(out)
+		t.Reason = "the package's own tests fail with the winner: " + firstLines(out)
 	}
 	return nil
 }
@@ -55,7 +55,7 @@ func (w *Work) test(ctx context.Context, t *beagle.CampaignTarget, u *source.Uni
 // maxReason bounds the part of a test's output that a state keeps.
 const maxReason = 1000
 
-func firstOf(out []byte) string {
+func firstLines(out []byte) string {
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	text := strings.Join(lines[:min(len(lines), 4)], "; ")
 	return tail.Short(text, maxReason)

@@ -139,7 +139,7 @@ const Patience = 15 * time.Second
 func (l *loop) wait() error {
 	switch {
 	case l.out == 0 && l.Standing().Open && !l.Pause():
-		return l.shut("no model can be asked any more")
+		return l.endAsking("no model can be asked any more")
 	case l.out == 0 && !l.Standing().Open:
 		return l.act(Action{Finished: true})
 	case l.out == 0:
@@ -188,8 +188,8 @@ func (l *loop) dismiss(model string) error {
 	return nil
 }
 
-// shut ends the asking of models.
-func (l *loop) shut(why string) error {
+// endAsking ends the asking of models.
+func (l *loop) endAsking(why string) error {
 	if !l.Standing().Open || l.Behind() {
 		return nil // it is closed, or a replayed action tells when
 	}

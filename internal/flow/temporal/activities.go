@@ -77,7 +77,7 @@ func (a *activities) carryOut(
 	if err != nil {
 		return "", wrap(ctx, err)
 	}
-	said := n.all()
+	said := n.snapshot()
 	if len(said) == 0 {
 		return "", nil
 	}
@@ -122,7 +122,7 @@ func (a *activities) beat(ctx context.Context, n *notes, end time.Time) error {
 	defer cancel()
 	ctx, cancel = context.WithTimeout(ctx, beatTimeout/2)
 	defer cancel()
-	return a.alive(ctx, n.all())
+	return a.alive(ctx, n.snapshot())
 }
 
 // maxMessage bounds what an error takes in a history.

@@ -85,7 +85,7 @@ func (d *desks) leave(k *desk) {
 		k.closeIfLeft()
 		return
 	}
-	for idle := d.idle(); len(idle) > 0; idle = d.idle() {
+	for idle := d.idleDesks(); len(idle) > 0; idle = d.idleDesks() {
 		oldest := ""
 		for _, run := range idle {
 			if oldest == "" || d.byRun[run].left.Before(d.byRun[oldest].left) {
@@ -139,7 +139,7 @@ func (d *desks) phone(k *desk) (over func()) {
 	return k.calling.Done
 }
 
-func (d *desks) idle() []string {
+func (d *desks) idleDesks() []string {
 	var out []string
 	for run, k := range d.byRun {
 		if k.users == 0 {
@@ -211,7 +211,7 @@ func (n *notes) add(e flow.Event) {
 	n.events = append(n.events, e)
 }
 
-func (n *notes) all() []flow.Event {
+func (n *notes) snapshot() []flow.Event {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return append([]flow.Event(nil), n.events...)

@@ -236,11 +236,11 @@ func (e *engine) draw(d Draw) (loop.DraftProgress, error) {
 func (e *engine) Make() error {
 	e.made, e.received = "", ""
 	if e.drawn.Visits != "" {
-		got, err := e.do(e.ctx, llmQueue, grace, receiveActivity, Order{Run: e.task.Run, What: e.drawn.Visits})
+		got, err := e.runActivity(e.ctx, llmQueue, grace, receiveActivity, Order{Run: e.task.Run, What: e.drawn.Visits})
 		e.received = got.What
 		return err
 	}
-	got, err := e.do(e.ctx, llmQueue, grace, proposeActivity, Order{Run: e.task.Run, What: e.drawn.Asked})
+	got, err := e.runActivity(e.ctx, llmQueue, grace, proposeActivity, Order{Run: e.task.Run, What: e.drawn.Asked})
 	e.made = got.What
 	return err
 }

@@ -86,8 +86,10 @@ func (r *runner) heed() {
 	}
 }
 
-// do has an activity done and keeps its messages.
-func (r *runner) do(ctx workflow.Context, queue string, limit time.Duration, name string, in any) (Delivery, error) {
+// runActivity has an activity done and keeps its messages.
+func (r *runner) runActivity(
+	ctx workflow.Context, queue string, limit time.Duration, name string, in any,
+) (Delivery, error) {
 	var out Delivery
 	err := act(ctx, queue, limit, name, in, &out, func(queue string) { r.waiting = queue })
 	r.note(out.Notes)
@@ -102,11 +104,11 @@ func (r *runner) bench() string { return benchQueue(r.task.MachineKind) }
 
 // prepare asks a measuring machine for its kind, has the inputs made, and begins the search.
 func (r *runner) prepare(ctx workflow.Context) error {
-	machine, err := r.do(ctx, r.bench(), grace, identifyActivity, Order{Run: r.task.Run, What: r.task.Spec})
+	machine, err := r.runActivity(ctx, r.bench(), grace, identifyActivity, Order{Run: r.task.Run, What: r.task.Spec})
 	if err != nil {
 		return err
 	}
-	if _, err := r.do(ctx, buildQueue, grace, prepareActivity,
+	if _, err := r.runActivity(ctx, buildQueue, grace, prepareActivity,
 		Order{Run: r.task.Run, What: r.task.Spec, More: machine.What}); err != nil {
 		return err
 	}
@@ -192,13 +194,13 @@ func (r *runner) finish(ctx workflow.Context) (Outcome, error) {
 	}
 	field, closing := rank.IDs[0], rank.IDs[1]
 	measuring := grace + 10*r.task.Limits.Measure
-	confirmed, err := r.do(ctx, r.bench(), measuring, confirmActivity, Order{Run: r.task.Run, What: field})
+	confirmed, err := r.runActivity(ctx, r.bench(), measuring, confirmActivity, Order{Run: r.task.Run, What: field})
 	if err != nil {
 		return Outcome{}, err
 	}
 	// Verify the measured versions in full, until one passes.
 	for _, candidate := range confirmed.IDs {
-		proven, err := r.do(ctx, verifyQueue, grace+4*r.task.Limits.Fuzz, proveActivity,
+		proven, err := r.runActivity(ctx, verifyQueue, grace+4*r.task.Limits.Fuzz, proveActivity,
 			Order{Run: r.task.Run, What: field, More: candidate})
 		if err != nil {
 			return Outcome{}, err
@@ -208,7 +210,7 @@ func (r *runner) finish(ctx workflow.Context) (Outcome, error) {
 		}
 	}
 	// Judge and report. Both find what was measured and verified in the store.
-	judged, err := r.do(ctx, r.bench(), measuring+4*r.task.Limits.Fuzz, judgeActivity, Order{
+	judged, err := r.runActivity(ctx, r.bench(), measuring+4*r.task.Limits.Fuzz, judgeActivity, Order{
 		Run:  r.task.Run,
 		What: field,
 	})
@@ -221,7 +223,7 @@ func (r *runner) finish(ctx workflow.Context) (Outcome, error) {
 		Closing: closing,
 		Seconds: workflow.Now(ctx).Sub(start).Seconds(),
 	}
-	result, err := r.do(ctx, buildQueue, grace, reportActivity, last)
+	result, err := r.runActivity(ctx, buildQueue, grace, reportActivity, last)
 	return Outcome{Result: result.What}, err
 }
 

@@ -32,7 +32,7 @@ func Dial(ctx context.Context, s fleet.Server) (client.Client, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
-	o := client.Options{HostPort: s.Address, Namespace: s.Namespace, Logger: quiet()}
+	o := client.Options{HostPort: s.Address, Namespace: s.Namespace, Logger: quietLog()}
 	security, err := transport()
 	if err != nil {
 		return nil, err
@@ -90,9 +90,9 @@ func transport() (*tls.Config, error) {
 	return c, nil
 }
 
-// quiet returns a log that drops the SDK's warnings about connections that it makes again by
+// quietLog returns a log that drops the SDK's warnings about connections that it makes again by
 // itself.
-func quiet() log.Logger {
+func quietLog() log.Logger {
 	return log.NewStructuredLogger(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{
 		Level: slog.LevelError,
 	})))

@@ -64,7 +64,7 @@ func (j *judge) runOn(ctx context.Context, target string, tell mcp.Progress, do 
 		return &inUse{err}
 	}
 	defer lock.Unlock()
-	if err := j.open(target); err != nil {
+	if err := j.openTarget(target); err != nil {
 		return err
 	}
 	return do()
@@ -75,8 +75,8 @@ type inUse struct{ error }
 
 func (e *inUse) Unwrap() error { return e.error }
 
-// open begins with a target, unless it is ready with the module as it is now.
-func (j *judge) open(target string) error {
+// openTarget begins with a target, unless it is ready with the module as it is now.
+func (j *judge) openTarget(target string) error {
 	if j.ready && j.target == target && j.seen == fingerprint(j.dir) {
 		return nil
 	}
@@ -95,9 +95,9 @@ func (j *judge) specFor(target string) flow.Spec {
 	return spec
 }
 
-// read refuses a version that cannot be one before inputs are recorded for it,
+// refuse refuses a version that cannot be one before inputs are recorded for it,
 // which costs seconds to minutes; nil when it may be one, or they are recorded.
-func (j *judge) read(ctx context.Context, source string) (*beagle.Verdict, error) {
+func (j *judge) refuse(ctx context.Context, source string) (*beagle.Verdict, error) {
 	if j.ready {
 		return nil, nil
 	}
@@ -178,7 +178,7 @@ const versionName = "the agent's version"
 func (j *judge) evaluate(ctx context.Context, target, source, note string, tell mcp.Progress) (*mcp.Evaluation, error) {
 	var out *mcp.Evaluation
 	err := j.runOn(ctx, target, tell, func() error {
-		v, err := j.read(ctx, source)
+		v, err := j.refuse(ctx, source)
 		if err != nil {
 			return err
 		}

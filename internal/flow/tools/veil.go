@@ -52,20 +52,20 @@ func zeroRecord(text string) bool {
 	var r struct{ Args, Weight any }
 	d := json.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
-	return d.Decode(&r) == nil && !d.More() && zero(r.Args) && r.Weight == 1.0
+	return d.Decode(&r) == nil && !d.More() && isZero(r.Args) && r.Weight == 1.0
 }
 
-func zero(v any) bool {
+func isZero(v any) bool {
 	switch v := v.(type) {
 	case []any:
 		for _, x := range v {
-			if !zero(x) {
+			if !isZero(x) {
 				return false
 			}
 		}
 	case map[string]any: // the keys are fields of a type
 		for _, x := range v {
-			if !zero(x) {
+			if !isZero(x) {
 				return false
 			}
 		}

@@ -58,9 +58,9 @@ func verbArgs(o flow.ToolOrder, verb string, args []string) ([]string, error) {
 			before = append(before, "--token", o.Token)
 		}
 	case "hotspots":
-		args = named(o.Sources, args, "")
+		args = expandSources(o.Sources, args, "")
 	case "bench":
-		args = named(o.Sources, args, "--profile")
+		args = expandSources(o.Sources, args, "--profile")
 		if o.Spec.CorpusFile != "" {
 			before = append(before, "--corpus", o.Spec.CorpusFile) // a later --corpus counts
 		}
@@ -70,9 +70,9 @@ func verbArgs(o flow.ToolOrder, verb string, args []string) ([]string, error) {
 	return append(before, args...), nil
 }
 
-// named puts the server's sources in the place of the word that stands for them, each behind a flag
-// if there is one.
-func named(sources, args []string, flag string) (out []string) {
+// expandSources puts the server's sources in the place of the word that stands for them, each
+// behind a flag if there is one.
+func expandSources(sources, args []string, flag string) (out []string) {
 	for _, a := range args {
 		if a != mcp.ServerSources {
 			out = append(out, a)

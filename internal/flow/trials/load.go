@@ -27,7 +27,7 @@ var sink [2]any // so that no work is left out
 
 func compute(done <-chan struct{}) {
 	x := uint64(1)
-	for !closed(done) {
+	for !isClosed(done) {
 		for range 1 << 16 {
 			x ^= x << 13
 			x ^= x >> 7
@@ -38,7 +38,7 @@ func compute(done <-chan struct{}) {
 
 func allocate(done <-chan struct{}) {
 	lists := make([][]byte, 64)
-	for i := 0; !closed(done); i++ {
+	for i := 0; !isClosed(done); i++ {
 		list := make([]byte, 1<<18)
 		for j := 0; j < len(list); j += 64 {
 			list[j] = byte(i)
@@ -56,7 +56,7 @@ func keep(at int, v any) {
 	sink[at] = v
 }
 
-func closed(done <-chan struct{}) bool {
+func isClosed(done <-chan struct{}) bool {
 	select {
 	case <-done:
 		return true

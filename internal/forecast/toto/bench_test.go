@@ -33,7 +33,7 @@ func random(c config) *net {
 	n := &net{config: c, embed: across(2*c.Patch, 4*c.Width, c.Width), last: norm{epsilon: c.Epsilon},
 		head: across(c.Width, 4*c.Width, c.Patch*len(Levels))}
 	for i := range c.Layers {
-		a := &attention{config: c, across: c.across(i), scale: draw(c.KeyWidth),
+		a := &attention{config: c, across: c.looksAcross(i), scale: draw(c.KeyWidth),
 			in:    drawn(c.Width, (c.Heads+c.Groups)*c.KeyWidth+c.Groups*c.ValueWidth),
 			leave: drawn(c.Heads*c.ValueWidth, c.Width)}
 		if !a.across {

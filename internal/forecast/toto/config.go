@@ -89,8 +89,8 @@ func (c config) check() error {
 	return nil
 }
 
-// across reports whether a layer looks across series, not back in time.
-func (c config) across(layer int) bool {
+// looksAcross reports whether a layer looks across series, not back in time.
+func (c config) looksAcross(layer int) bool {
 	if c.AcrossFirst {
 		return layer%c.Period < c.Across
 	}

@@ -70,15 +70,15 @@ func Open(name string) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := read(c, f, info.Size())
+	m, err := readModel(c, f, info.Size())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", weights, err)
 	}
 	return m, nil
 }
 
-// read makes a model of a file of weights.
-func read(c config, weights io.ReaderAt, size int64) (*Model, error) {
+// readModel makes a model of a file of weights.
+func readModel(c config, weights io.ReaderAt, size int64) (*Model, error) {
 	if size > maxBytes {
 		return nil, fmt.Errorf("it has %d bytes: models of up to %d are read", size, int64(maxBytes))
 	}

@@ -264,7 +264,7 @@ func readBoth(settings, weights []byte) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return read(c, bytes.NewReader(weights), int64(len(weights)))
+	return readModel(c, bytes.NewReader(weights), int64(len(weights)))
 }
 
 func file(header string) []byte {

@@ -40,7 +40,7 @@ func load(file *safetensors.File, c config) (*net, error) {
 	n.embed = l.bypass("patch_proj", 2*c.Patch, 4*c.Width, c.Width, 0.5)
 	n.head = l.bypass("output_head.param_projection.proj", c.Width, 4*c.Width, c.Patch*len(Levels), 1)
 	for i := 0; i < c.Layers && l.err == nil; i++ {
-		n.layers = append(n.layers, l.layer(fmt.Sprintf("transformer.layers.%d.", i), c, c.across(i)))
+		n.layers = append(n.layers, l.layer(fmt.Sprintf("transformer.layers.%d.", i), c, c.looksAcross(i)))
 	}
 	n.last = l.norm("transformer.out_norm", c.Width, c.Epsilon, c.NormWeight)
 	if l.err != nil {

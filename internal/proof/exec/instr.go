@@ -387,19 +387,19 @@ func (a *activation) indexAddr(s *state, in *ssa.IndexAddr) (Value, []*state, bo
 	if !ok {
 		giveUp("an element of something that could not be computed")
 	}
-	if !flat(g.Elems[off : off+n]) {
+	if !areTerms(g.Elems[off : off+n]) {
 		return nil, a.pick(s, in.Index, a.term(s, in.Index), n), false
 	}
 	return sub(at, Step{I: off, Sym: i, N: clip(i, n)}), nil, true
 }
 
-// flat reports whether elements can be chosen among by terms.
-func flat(list []Value) bool {
+// areTerms reports whether elements can be chosen among by terms.
+func areTerms(list []Value) bool {
 	for _, v := range list {
 		switch v := v.(type) {
 		case *term.Term:
 		case *Agg:
-			if !flat(v.Elems) {
+			if !areTerms(v.Elems) {
 				return false
 			}
 		// A choice of objects or lengths is no choice of numbers.

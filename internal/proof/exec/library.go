@@ -220,15 +220,15 @@ func (l *Library) FromText(text, target string) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	fn := named(f, info, target)
+	fn := findFunc(f, info, target)
 	if fn == nil {
 		return nil, fmt.Errorf("the text has no function %s", target)
 	}
 	return Build(fset, pkg, []*ast.File{f}, info, fn)
 }
 
-// named returns the function or method of that name, or the first function of the file.
-func named(f *ast.File, info *types.Info, target string) *types.Func {
+// findFunc returns the function or method of that name, or the first function of the file.
+func findFunc(f *ast.File, info *types.Info, target string) *types.Func {
 	for _, d := range f.Decls {
 		// A method is named with its receiver's type.
 		fn, ok := d.(*ast.FuncDecl)

@@ -21,7 +21,7 @@ func ParseModel(text string) (map[string]uint64, error) {
 		case "(":
 			name := p.token()
 			if name == "" || name == "(" || name == ")" {
-				return nil, fmt.Errorf("the model has no name at %q", p.near())
+				return nil, fmt.Errorf("the model has no name at %q", p.excerpt())
 			}
 			v, err := p.value()
 			if err != nil {
@@ -32,7 +32,7 @@ func ParseModel(text string) (map[string]uint64, error) {
 				return nil, err
 			}
 		default:
-			return nil, fmt.Errorf("the model goes wrong at %q", t+p.near())
+			return nil, fmt.Errorf("the model goes wrong at %q", t+p.excerpt())
 		}
 	}
 }
@@ -42,7 +42,7 @@ type parser struct {
 	at   int
 }
 
-func (p *parser) near() string { return p.text[min(p.at, len(p.text)):min(p.at+20, len(p.text))] }
+func (p *parser) excerpt() string { return p.text[min(p.at, len(p.text)):min(p.at+20, len(p.text))] }
 
 // token returns the next parenthesis or word, or "" at the end.
 func (p *parser) token() string {
@@ -88,7 +88,7 @@ func (p *parser) value() (uint64, error) {
 		}
 		n, ok := strings.CutPrefix(p.token(), "bv")
 		if !ok {
-			return 0, fmt.Errorf("the model has no number at %q", p.near())
+			return 0, fmt.Errorf("the model has no number at %q", p.excerpt())
 		}
 		v, err := strconv.ParseUint(n, 10, 64)
 		if err != nil {

@@ -129,7 +129,7 @@ func (p *Pool) ZExt(t *Term, w int) *Term {
 	if w == t.W {
 		return t
 	}
-	if t.Op == Sum && exact(t) {
+	if t.Op == Sum && isExact(t) {
 		l := &linear{w: w, val: t.Val}
 		for i, a := range t.Args {
 			l.add(p, p.ZExt(a, w), t.Coef[i])
@@ -250,9 +250,9 @@ func (p *Pool) Xor(a, b *Term) *Term {
 	case b.Op == Const && b.Val == mask(b.W):
 		return p.Not(a)
 	case a.Op == Xor && (a.Args[0] == b || a.Args[1] == b):
-		return p.otherThan(a, b)
+		return p.otherArg(a, b)
 	case b.Op == Xor && (b.Args[0] == a || b.Args[1] == a):
-		return p.otherThan(b, a)
+		return p.otherArg(b, a)
 	case a.Op == Xor && b.Op == Const && a.Args[0].Op == Const:
 		return p.Xor(a.Args[1], p.Const(a.W, a.Args[0].Val^b.Val))
 	}
@@ -262,7 +262,7 @@ func (p *Pool) Xor(a, b *Term) *Term {
 	return p.commutative(Xor, a.W, a, b)
 }
 
-func (p *Pool) otherThan(x, arg *Term) *Term {
+func (p *Pool) otherArg(x, arg *Term) *Term {
 	if x.Args[0] == arg {
 		return x.Args[1]
 	}

@@ -290,18 +290,18 @@ func (p *Pool) withoutMod(a, m *Term) *Term {
 		}
 	}
 	// The identity needs sums that cannot wrap around, before and after.
-	if !found || !exact(a) {
+	if !found || !isExact(a) {
 		return nil
 	}
-	if t := p.sum(l); t.Op != Sum || exact(t) {
+	if t := p.sum(l); t.Op != Sum || isExact(t) {
 		return t
 	}
 	return nil
 }
 
-// exact reports whether a sum stands for the same sum of whole numbers, which
+// isExact reports whether a sum stands for the same sum of whole numbers, which
 // has no negative parts and never wraps.
-func exact(s *Term) bool {
+func isExact(s *Term) bool {
 	total := s.Val
 	for i, a := range s.Args {
 		over, low := bits.Mul64(s.Coef[i], a.hi)

@@ -152,7 +152,7 @@ func (p *Pool) intern(t *Term) *Term {
 	key := string(p.buf)
 	t.id, t.pool = len(p.all), p
 	t.sole = soleOf(t)
-	t.bound(p)
+	t.deriveBounds(p)
 	p.all = append(p.all, t)
 	p.known[key] = t
 	if t.Op == Var {
@@ -229,8 +229,8 @@ func (p *Pool) commutative(op Op, w int, a, b *Term) *Term {
 	return p.node(op, w, a, b)
 }
 
-// bound derives the bounds of the value from the arguments.
-func (t *Term) bound(p *Pool) {
+// deriveBounds derives the bounds of the value from the arguments.
+func (t *Term) deriveBounds(p *Pool) {
 	// Start with all that the width allows, and narrow it by the operation.
 	m := mask(t.W)
 	t.lo, t.hi, t.maybe = 0, m, m

@@ -134,7 +134,7 @@ func flag(id, key string, look Source) map[string]any {
 	look(func(e *rollout.Experiment, _ rollout.Decision) {
 		h := fnv.New64a()
 		fmt.Fprint(h, id, "\x00", key)
-		place := float64(mixed(h.Sum64())>>11) / (1 << 53)
+		place := float64(mix(h.Sum64())>>11) / (1 << 53)
 		switch share := e.Share(); {
 		case e.Over():
 			reason = "STATIC"
@@ -150,8 +150,8 @@ func flag(id, key string, look Source) map[string]any {
 	return map[string]any{"key": id, "reason": reason, "variant": variant, "value": variant}
 }
 
-// mixed spreads a hash over all bits, so that keys that differ at their end lie apart.
-func mixed(x uint64) uint64 {
+// mix spreads a hash over all bits, so that keys that differ at their end lie apart.
+func mix(x uint64) uint64 {
 	x ^= x >> 33
 	x *= 0xff51afd7ed558ccd
 	x ^= x >> 33

@@ -61,7 +61,7 @@ func (w *world) drawRequests(p *process, arm rollout.Arm, share, factor, load fl
 	c.FunctionNanos = max(0, calls*mean*(1+callSpread/math.Sqrt(calls)*w.rng.NormFloat64()))
 	c.RequestNanos = max(0, n*requestNanos*factor*(1+functionShare*truth.Function+truth.Service)*
 		(1+callSpread/math.Sqrt(n)*w.rng.NormFloat64()))
-	w.rare(p, &c, truth, load)
+	w.drawFailures(p, &c, truth, load)
 	return c
 }
 

@@ -20,11 +20,11 @@ type Scenario struct {
 	Truth   func(seed uint64) Truth
 }
 
-func always(t Truth) func(uint64) Truth { return func(uint64) Truth { return t } }
+func constantTruth(t Truth) func(uint64) Truth { return func(uint64) Truth { return t } }
 
 // NullScenarios are scenarios in which the candidate is the original.
 func NullScenarios() []Scenario {
-	same := always(Truth{})
+	same := constantTruth(Truth{})
 	return []Scenario{
 		{"noise without memory", Service{}, same},
 		{"autocorrelation 0.5", Service{Memory: 0.5}, same},
@@ -63,19 +63,19 @@ func NullScenarios() []Scenario {
 
 // drifts returns a change of the function that drifts.
 func drifts(function, deviation, memory float64) func(uint64) Truth {
-	return always(Truth{Function: function, Drift: deviation, DriftMemory: memory})
+	return constantTruth(Truth{Function: function, Drift: deviation, DriftMemory: memory})
 }
 
 // Users returns a scenario in which requests do not draw: each user keeps an arm. The placebo shows
 // it in about half of them, so a source must not do it.
 func Users() Scenario {
 	return Scenario{"arms by user, 100 users an arm", Service{Unit: rollout.Requests, Users: 100, Memory: 0.9},
-		always(Truth{})}
+		constantTruth(Truth{})}
 }
 
 // Luck returns a scenario in which link order moves each copy by 2 % of the service.
 func Luck() Scenario {
-	return Scenario{"link order moves each copy by 2 %", Service{LinkLuck: 0.02, Memory: 0.5}, always(Truth{})}
+	return Scenario{"link order moves each copy by 2 %", Service{LinkLuck: 0.02, Memory: 0.5}, constantTruth(Truth{})}
 }
 
 // Harms are scenarios in which users see a loss. All of them come with a gain.
@@ -83,7 +83,7 @@ func Harms() []Scenario {
 	s := Service{Memory: 0.5}
 	faster := func(t Truth) func(uint64) Truth {
 		t.Function = -0.25
-		return always(t)
+		return constantTruth(t)
 	}
 	return []Scenario{
 		{"errors: 0.5 points more", s, faster(Truth{Errors: 0.005})},
@@ -114,7 +114,7 @@ func Harms() []Scenario {
 
 // Gains are scenarios in which the candidate saves 0.75 % of the service, if they do not say more.
 func Gains() []Scenario {
-	gain := always(Truth{Function: -0.25})
+	gain := constantTruth(Truth{Function: -0.25})
 	return []Scenario{
 		{"noise without memory", Service{}, gain},
 		{"autocorrelation 0.5", Service{Memory: 0.5}, gain},
@@ -126,7 +126,7 @@ func Gains() []Scenario {
 		{"arms by request, autocorrelation 0.9", Service{Memory: 0.9, Unit: rollout.Requests}, gain},
 		{"an effect that drifts, 0.9, timed by the clock", Service{Memory: 0.5, Clock: true}, drifts(-0.25, 0.1, 0.9)},
 		{"eight processes, each linked in an order of its own, 2 %; saves 6 %",
-			Service{Pods: 8, PodLuck: 0.02, Memory: 0.5}, always(Truth{Function: -0.25, Service: -0.0525})},
+			Service{Pods: 8, PodLuck: 0.02, Memory: 0.5}, constantTruth(Truth{Function: -0.25, Service: -0.0525})},
 		{"by request, an effect that drifts, 0.9", Service{Memory: 0.9, Unit: rollout.Requests},
 			drifts(-0.25, 0.1, 0.9)},
 	}

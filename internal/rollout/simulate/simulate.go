@@ -234,7 +234,7 @@ func (w *world) slice(p *process, arm rollout.Arm, factor, n float64) rollout.Sl
 		c.FunctionNanos = w.poisson(ofFunction/sampleNanos) * sampleNanos
 	}
 	// Add errors and slow requests, collection, and memory.
-	w.rare(p, &c, truth, load)
+	w.drawFailures(p, &c, truth, load)
 	c.GCNanos = cpu * clamp(gcShare+truth.GC+0.03/math.Sqrt(n)*w.rng.NormFloat64())
 	c.AllocBytes = requests * 4000 * (1 + truth.Alloc) * (1 + 0.05/math.Sqrt(n)*w.rng.NormFloat64())
 	c.HeapBytes = 100e6 * (1 + 0.02*p.noise)
@@ -249,8 +249,8 @@ func (w *world) slice(p *process, arm rollout.Arm, factor, n float64) rollout.Sl
 	return s
 }
 
-// rare draws errors and slow requests.
-func (w *world) rare(p *process, c *rollout.Counts, truth Truth, load float64) {
+// drawFailures draws errors and slow requests.
+func (w *world) drawFailures(p *process, c *rollout.Counts, truth Truth, load float64) {
 	burst := 1.0
 	if truth.Bursts {
 		burst = 0

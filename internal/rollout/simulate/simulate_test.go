@@ -72,7 +72,7 @@ func TestGainsShip(t *testing.T) {
 		case s.Service.PodLuck > 0:
 			gain.Service = -0.08
 		}
-		s.Truth = always(gain)
+		s.Truth = constantTruth(gain)
 		if n := Shipped(try(t, s, 10)); n < 7 {
 			t.Errorf("%s: only %d of 10 gains of %+v shipped", s.Name, n, gain)
 		}
@@ -121,7 +121,7 @@ func TestRareWaits(t *testing.T) {
 		truth := Truth{Function: -0.25, Class: row.class, Times: row.times, Waits: row.class > 0}
 		settings := Usual
 		settings.Holdout = true
-		all, err := Scenario{row.name, Service{Memory: 0.5, Clock: true}, always(truth)}.Try(trials, settings)
+		all, err := Scenario{row.name, Service{Memory: 0.5, Clock: true}, constantTruth(truth)}.Try(trials, settings)
 		if err != nil {
 			t.Fatal(err)
 		}

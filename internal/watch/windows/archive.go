@@ -77,7 +77,7 @@ func Open(s *store.Store, service string, length time.Duration, c watch.Config, 
 	}
 	a.state.Length = length
 	// Give the watch the windows that were looked at.
-	windows, err := a.last(a.Watch.Config.Keep)
+	windows, err := a.lastWindows(a.Watch.Config.Keep)
 	if err != nil {
 		return nil, err
 	}
@@ -102,8 +102,8 @@ func (a *Archive) months() ([]string, error) {
 	return all, err
 }
 
-// last reads the last windows that are kept, in the order of their time.
-func (a *Archive) last(most int) (out []watch.Window, err error) {
+// lastWindows reads the last windows that are kept, in the order of their time.
+func (a *Archive) lastWindows(most int) (out []watch.Window, err error) {
 	months, err := a.months()
 	if err != nil {
 		return nil, err
@@ -133,7 +133,7 @@ func (a *Archive) Judge(now time.Time, o Options) (*LookResult, error) {
 	if err := a.close(now, o.Length); err != nil {
 		return nil, err
 	}
-	windows, err := a.last(a.Watch.Config.Keep)
+	windows, err := a.lastWindows(a.Watch.Config.Keep)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +164,7 @@ func (a *Archive) Judge(now time.Time, o Options) (*LookResult, error) {
 // close moves the stretches that are over into the files of windows. A window that was written
 // before a process ended, and whose stretch is still in the state, is not written again.
 func (a *Archive) close(now time.Time, length time.Duration) error {
-	newest, err := a.last(1)
+	newest, err := a.lastWindows(1)
 	if err != nil {
 		return err
 	}

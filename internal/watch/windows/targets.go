@@ -15,7 +15,7 @@ const settle = 6
 // first windows after a win shipped show the rest of its function, which Targets then remembers.
 func (a *Archive) Targets(changes []ledger.Change, service string, least float64) {
 	for _, c := range changes {
-		if c.Service != service || c.Reverted != "" || a.named(c.Function) {
+		if c.Service != service || c.Reverted != "" || a.isNamed(c.Function) {
 			continue
 		}
 		won, ok := a.state.Won[c.ID]
@@ -30,7 +30,7 @@ func (a *Archive) Targets(changes []ledger.Change, service string, least float64
 	}
 }
 
-func (a *Archive) named(function string) bool {
+func (a *Archive) isNamed(function string) bool {
 	for _, t := range a.Watch.Targets {
 		if t.Function == function {
 			return true

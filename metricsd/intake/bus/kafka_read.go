@@ -74,7 +74,7 @@ func (r *kafkaReading) read(ctx context.Context, within time.Duration) error {
 	}
 	defer client.Close()
 	// by the client that reads: others remember an older topic for some seconds
-	if err := r.open(ctx, kadm.NewClient(client), within); err != nil {
+	if err := r.findPlaces(ctx, kadm.NewClient(client), within); err != nil {
 		return err
 	}
 	client.AddConsumePartitions(map[string]map[int32]kgo.Offset{r.options.Topic: r.starts()})
@@ -94,8 +94,8 @@ func (r *kafkaReading) read(ctx context.Context, within time.Duration) error {
 	}
 }
 
-// open finds the log and the places up to which it was read.
-func (r *kafkaReading) open(ctx context.Context, brokers *kadm.Client, within time.Duration) (err error) {
+// findPlaces finds the log and the places up to which it was read.
+func (r *kafkaReading) findPlaces(ctx context.Context, brokers *kadm.Client, within time.Duration) (err error) {
 	if r.log, err = findLog(ctx, brokers, r.options.Topic, within); err != nil {
 		return err
 	}

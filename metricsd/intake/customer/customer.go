@@ -102,7 +102,7 @@ func (k *Keys) add(line string) error {
 	if len(fields) != 2 {
 		return fmt.Errorf("it has %d words; give a customer and a key", len(fields))
 	}
-	if !valid(fields[0]) {
+	if !isValid(fields[0]) {
 		return fmt.Errorf("a customer's name has 1 to %d lower-case letters, digits, dots, hyphens and underscores, "+
 			"a letter or digit first; give one", maxName)
 	}
@@ -116,7 +116,7 @@ func (k *Keys) add(line string) error {
 	if len(k.of) == maxKeys {
 		return fmt.Errorf("at most %d keys are read; take some out", maxKeys)
 	}
-	k.of[digest] = inside(fields[0])
+	k.of[digest] = storedName(fields[0])
 	return nil
 }
 
@@ -129,9 +129,9 @@ func words(line string) []string {
 	return fields
 }
 
-// valid reports whether a name may be a customer's: it becomes part of keys of stores, labels and
+// isValid reports whether a name may be a customer's: it becomes part of keys of stores, labels and
 // URLs.
-func valid(name string) bool {
+func isValid(name string) bool {
 	for i, c := range []byte(name) {
 		plain := 'a' <= c && c <= 'z' || '0' <= c && c <= '9'
 		if !plain && (i == 0 || c != '.' && c != '-' && c != '_') {
@@ -182,9 +182,9 @@ func DisplayName(customer string) string {
 }
 
 // Named reads a customer's name as people write it.
-func Named(name string) (customer string, ok bool) { return inside(name), valid(name) }
+func Named(name string) (customer string, ok bool) { return storedName(name), isValid(name) }
 
-func inside(name string) string {
+func storedName(name string) string {
 	if name == Default {
 		return ""
 	}

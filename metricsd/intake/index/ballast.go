@@ -93,8 +93,8 @@ func (b *ballast) drop() bool {
 	return dropped
 }
 
-// full returns an error while a write waits for room.
-func (b *ballast) full() error {
+// checkRoom returns an error while a write waits for room.
+func (b *ballast) checkRoom() error {
 	if b.waiting.Load() > 0 {
 		return fmt.Errorf("%w: a write to %s waits for room; make some there, or move the directory",
 			disk.ErrFull, b.dir)
@@ -104,7 +104,7 @@ func (b *ballast) full() error {
 
 // restore makes the ballast if there is none, and room for it beside the reserve.
 func (b *ballast) restore(reserve int64) error {
-	if err := b.full(); err != nil {
+	if err := b.checkRoom(); err != nil {
 		return err
 	}
 	b.mu.Lock()

@@ -152,8 +152,8 @@ func byName(a, b Entry) int {
 	return cmp.Or(cmp.Compare(a.Customer, b.Customer), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 }
 
-// each calls do with every entry of a customer's kind, in order.
-func each(ctx context.Context, ix Index, customer string, k Kind, do func(Entry)) error {
+// eachEntry calls do with every entry of a customer's kind, in order.
+func eachEntry(ctx context.Context, ix Index, customer string, k Kind, do func(Entry)) error {
 	const page = 10_000
 	after := ""
 	for {
@@ -173,6 +173,6 @@ func each(ctx context.Context, ix Index, customer string, k Kind, do func(Entry)
 
 // Names returns all names of a customer's kind, sorted.
 func Names(ctx context.Context, ix Index, customer string, k Kind) (names []string, _ error) {
-	err := each(ctx, ix, customer, k, func(e Entry) { names = append(names, e.Name) })
+	err := eachEntry(ctx, ix, customer, k, func(e Entry) { names = append(names, e.Name) })
 	return names, err
 }

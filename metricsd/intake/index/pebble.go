@@ -182,7 +182,7 @@ func (x *pebbleIndex) begin(ctx context.Context) error {
 			return ctx.Err()
 		case <-time.After(50 * time.Millisecond):
 		}
-		if err := x.ballast.full(); err != nil {
+		if err := x.ballast.checkRoom(); err != nil {
 			return err
 		}
 	}
@@ -376,7 +376,7 @@ func (x *pebbleIndex) Forget(ctx context.Context, before int64) (gone int, _ err
 	if err := x.begin(ctx); err != nil {
 		return 0, err
 	}
-	b, gone, err := x.old(before)
+	b, gone, err := x.removalOfOld(before)
 	if b == nil {
 		x.end()
 		return 0, err
@@ -384,9 +384,9 @@ func (x *pebbleIndex) Forget(ctx context.Context, before int64) (gone int, _ err
 	return gone, x.commit(ctx, b)
 }
 
-// old returns the removal of entries that were last seen before a time. It returns nil if there are
-// none, or if nothing may be written.
-func (x *pebbleIndex) old(before int64) (_ *pebble.Batch, gone int, _ error) {
+// removalOfOld returns the removal of entries that were last seen before a time. It returns nil if
+// there are none, or if nothing may be written.
+func (x *pebbleIndex) removalOfOld(before int64) (_ *pebble.Batch, gone int, _ error) {
 	if err := x.room(); err != nil {
 		return nil, 0, err
 	}

@@ -160,7 +160,7 @@ func (d *Directory) Prefix(prefix string, most int) []string {
 	for _, s := range segments {
 		found = append(found, s.prefix(prefix, most)...)
 	}
-	return first(found, most)
+	return sortAndCut(found, most)
 }
 
 // Contains returns names that hold the substring, in order. They are the first ones of every
@@ -179,7 +179,7 @@ func (d *Directory) Contains(part string, most int) (names []string, cut bool) {
 			break
 		}
 	}
-	return first(found, most), cut
+	return sortAndCut(found, most), cut
 }
 
 // look searches the young names and returns the segments as they are now.
@@ -194,8 +194,8 @@ func (d *Directory) look(fits func(string) bool) (found []string, _ []*segment) 
 	return found, slices.Clone(d.segments)
 }
 
-// first sorts and cuts. During a merge it may meet a name twice.
-func first(names []string, most int) []string {
+// sortAndCut sorts and cuts. During a merge it may meet a name twice.
+func sortAndCut(names []string, most int) []string {
 	slices.Sort(names)
 	names = slices.Compact(names)
 	return names[:min(len(names), most)]

@@ -131,19 +131,19 @@ func (s *gramSet) clear() {
 	s.list = s.list[:0]
 }
 
-// at returns the place of a name, or its place if it were there.
-func (s *segment) at(name string) int {
+// place returns the place of a name, or its place if it were there.
+func (s *segment) place(name string) int {
 	return sort.Search(s.len(), func(i int) bool { return string(s.name(i)) >= name })
 }
 
 func (s *segment) has(name string) bool {
-	i := s.at(name)
+	i := s.place(name)
 	return i < s.len() && string(s.name(i)) == name
 }
 
 // prefix returns the first names that begin so.
 func (s *segment) prefix(prefix string, most int) (found []string) {
-	for i := s.at(prefix); i < s.len() && len(found) < most; i++ {
+	for i := s.place(prefix); i < s.len() && len(found) < most; i++ {
 		name := string(s.name(i))
 		if !strings.HasPrefix(name, prefix) {
 			break

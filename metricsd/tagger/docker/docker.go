@@ -83,7 +83,7 @@ func (s *Source) followStream(ctx context.Context, up func()) error {
 	ctx, cancel := context.WithTimeout(ctx, relistInterval)
 	defer cancel()
 	const filters = `{"type":["container"],"event":["start","die","destroy","rename","update"]}`
-	stream, err := s.open(ctx, version+"/events?filters="+url.QueryEscape(filters))
+	stream, err := s.get(ctx, version+"/events?filters="+url.QueryEscape(filters))
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (s *Source) version(ctx context.Context) (string, error) {
 	return "/v" + v, nil
 }
 
-func (s *Source) open(ctx context.Context, path string) (body interface {
+func (s *Source) get(ctx context.Context, path string) (body interface {
 	Read([]byte) (int, error)
 	Close() error
 }, err error) {
@@ -138,7 +138,7 @@ func (s *Source) open(ctx context.Context, path string) (body interface {
 func (s *Source) ask(ctx context.Context, path string, v any) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	body, err := s.open(ctx, path)
+	body, err := s.get(ctx, path)
 	if err != nil {
 		return err
 	}

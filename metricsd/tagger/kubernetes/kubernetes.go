@@ -171,8 +171,8 @@ func (s *Source) followStream(ctx context.Context, up func()) error {
 	return err
 }
 
-// open asks for pods of the node.
-func (s *Source) open(ctx context.Context, q url.Values) (io.ReadCloser, error) {
+// getPods asks for pods of the node.
+func (s *Source) getPods(ctx context.Context, q url.Values) (io.ReadCloser, error) {
 	q.Set("fieldSelector", "spec.nodeName="+s.options.Node)
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+"/api/v1/pods?"+q.Encode(), nil)
 	if err != nil {
@@ -222,7 +222,7 @@ func (s *Source) list(ctx context.Context) (version string, err error) {
 }
 
 func (s *Source) page(ctx context.Context, q url.Values) (page podList, err error) {
-	body, err := s.open(ctx, q)
+	body, err := s.getPods(ctx, q)
 	if err != nil {
 		return page, err
 	}
@@ -234,7 +234,7 @@ func (s *Source) page(ctx context.Context, q url.Values) (page podList, err erro
 func (s *Source) watch(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.options.Anew+patience) // the server should have ended it before
 	defer cancel()
-	body, err := s.open(ctx, url.Values{
+	body, err := s.getPods(ctx, url.Values{
 		"watch": {"true"}, "allowWatchBookmarks": {"true"}, "resourceVersion": {s.version},
 		"timeoutSeconds": {fmt.Sprint(max(1, int(s.options.Anew.Seconds())))},
 	})
