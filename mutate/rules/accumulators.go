@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 )
 
@@ -77,7 +78,7 @@ func reductionOf(p *mutate.Pass, s ast.Stmt) *reduction {
 		return nil
 	}
 	r := &reduction{loop: l, sum: p.Var(as.Lhs[0]), op: associative[as.Tok], term: as}
-	if r.op == token.ILLEGAL || r.sum == nil || p.IsGlobal(r.sum) || !isInteger(r.sum.Type()) ||
+	if r.op == token.ILLEGAL || r.sum == nil || p.IsGlobal(r.sum) || !syntax.IsInteger(r.sum.Type()) ||
 		!p.Pure(as.Rhs[0]) && !onlyReadsElement(p, l, as.Rhs[0]) {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/facts"
 )
@@ -100,7 +101,7 @@ func (a *answers) findKeys(p *mutate.Pass) bool {
 		}
 		for _, name := range f.Names {
 			v, _ := p.Info.Defs[name].(*types.Var)
-			if v == nil || name.Name == "_" || !isInteger(v.Type()) || !typeMeans(p, a.fn.Pos(), v.Type()) {
+			if v == nil || name.Name == "_" || !syntax.IsInteger(v.Type()) || !typeMeans(p, a.fn.Pos(), v.Type()) {
 				return false
 			}
 			// The type must be written in the table's declaration.

@@ -183,7 +183,7 @@ func packedParts(p *mutate.Pass, e ast.Expr) packed {
 			return packed{{v: v}}
 		}
 	case *ast.CallExpr:
-		if len(e.Args) == 1 && p.Info.Types[e.Fun].IsType() && isInteger(p.Info.TypeOf(e.Fun)) {
+		if len(e.Args) == 1 && p.Info.Types[e.Fun].IsType() && syntax.IsInteger(p.Info.TypeOf(e.Fun)) {
 			return packedParts(p, e.Args[0])
 		}
 	case *ast.BinaryExpr:

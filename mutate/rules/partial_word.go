@@ -7,6 +7,7 @@ import (
 	"go/types"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/example"
 	"github.com/beagle-go/beagle/mutate/facts"
@@ -193,7 +194,7 @@ func (t *wordTail) converted(p *mutate.Pass, e ast.Expr) ast.Expr {
 	if !ok || len(conv.Args) != 1 || !p.Info.Types[conv.Fun].IsType() {
 		return e
 	}
-	if to := p.Info.TypeOf(conv); t.limit == 0 && (!isInteger(to) || largest.Sizeof(to) < 8) {
+	if to := p.Info.TypeOf(conv); t.limit == 0 && (!syntax.IsInteger(to) || largest.Sizeof(to) < 8) {
 		return e
 	}
 	return ast.Unparen(conv.Args[0])

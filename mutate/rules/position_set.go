@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/facts"
 )
@@ -182,7 +183,7 @@ func (s *positionSite) part(p *mutate.Pass, e ast.Expr) (part, bool) {
 	e = ast.Unparen(e)
 	out := part{text: p.Text(e), typ: p.Info.TypeOf(e)}
 	// Integers are compared and hashed in one step.
-	if !isInteger(out.typ) {
+	if !syntax.IsInteger(out.typ) {
 		return out, false
 	}
 	// A field of the element is a part, if it lies in the list's own memory.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 )
 
@@ -81,7 +82,8 @@ func recurOf(p *mutate.Pass, fn *ast.FuncDecl) (*recur, error) {
 	}
 	n, out := sig.Params().At(0), sig.Results().At(0)
 	// n may not change: the step and the base cases speak of the same number.
-	if !isInteger(n.Type()) || !isInteger(out.Type()) || isUnnamed(n) || out.Name() != "" || p.Assigned(n, fn.Body) {
+	if !syntax.IsInteger(n.Type()) || !syntax.IsInteger(out.Type()) || isUnnamed(n) || out.Name() != "" ||
+		p.Assigned(n, fn.Body) {
 		return nil, errors.New("not a function from integers to integers")
 	}
 	// A loop up to the largest number of a small type would never end.

@@ -39,7 +39,7 @@ var skipRun = &mutate.Mutator{
 		site := s.Data.(skipSite)
 		set, err := p.Values().ByteSet(site.test, mustTest(p, site.test).operand)
 		words := err == nil && wordRanges(set) != nil && hasWords(site.loop.Seq.Type())
-		if words && prefixOf(p, site.loop.Stmt) == nil { // word-prefix does more
+		if words && !TakesPrefix(p, site.loop.Stmt) { // word-prefix does more
 			out = append(out, mutate.Param{Label: "words", Value: wordRanges(set)})
 		}
 		return out

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/facts"
 )
@@ -63,7 +64,7 @@ func findStackSet(p *mutate.Pass) []mutate.Site {
 // keyFields accepts integers, and structs of integers whose type can be named at package level.
 func (s *setSite) keyFields(p *mutate.Pass) bool {
 	// The new type stands at package level, where a local type has no name.
-	if isInteger(s.key) {
+	if syntax.IsInteger(s.key) {
 		named, ok := s.key.(*types.Named)
 		return !ok || named.Obj().Parent() == p.Pkg.Scope()
 	}
@@ -75,7 +76,7 @@ func (s *setSite) keyFields(p *mutate.Pass) bool {
 		return false
 	}
 	for f := range t.Fields() {
-		if !isInteger(f.Type()) || f.Name() == "_" {
+		if !syntax.IsInteger(f.Type()) || f.Name() == "_" {
 			return false
 		}
 		s.fields = append(s.fields, part{text: "k." + f.Name(), typ: f.Type()})

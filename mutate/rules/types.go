@@ -12,12 +12,6 @@ import (
 
 // This file holds what rewrites ask about types.
 
-// isInteger reports whether values of the type are integers. It is false for nil, the type of a
-// blank variable.
-func isInteger(t types.Type) bool {
-	return t != nil && syntax.IsInteger(t)
-}
-
 // isWideInteger reports whether an expression is of an integer type in which lengths and sums of
 // places do not wrap. Characters are of narrower types.
 func isWideInteger(p *mutate.Pass, e ast.Expr) bool {
@@ -114,7 +108,7 @@ func orderedKind(p *mutate.Pass, e ast.Expr) types.BasicInfo {
 func integerToBool(p *mutate.Pass, fn *ast.FuncDecl) bool {
 	sig := p.Info.Defs[fn.Name].Type().(*types.Signature)
 	return fn.Recv == nil && fn.Body != nil && sig.TypeParams() == nil &&
-		sig.Params().Len() == 1 && isInteger(sig.Params().At(0).Type()) &&
+		sig.Params().Len() == 1 && syntax.IsInteger(sig.Params().At(0).Type()) &&
 		sig.Results().Len() == 1 && isBasicType(sig.Results().At(0).Type(), types.Bool)
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/facts"
 )
@@ -233,7 +234,7 @@ func (f *fold) readBody(p *mutate.Pass, compact bool) bool {
 			return false // the loop does more than add
 		}
 		v := p.Var(as.Lhs[0])
-		if v == nil || p.IsGlobal(v) || facts.Pointed(p, v) || !isInteger(v.Type()) ||
+		if v == nil || p.IsGlobal(v) || facts.Pointed(p, v) || !syntax.IsInteger(v.Type()) ||
 			sums[v] != token.ILLEGAL && sums[v] != as.Tok ||
 			p.Effects(as.Rhs[0]).Writes {
 			return false // the addition depends on the order

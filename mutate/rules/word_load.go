@@ -7,6 +7,7 @@ import (
 	"go/types"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 )
 
@@ -63,7 +64,7 @@ func wordOf(p *mutate.Pass, e *ast.BinaryExpr) *word {
 	// The terms must be as many as a word has bytes, and the result at least as wide.
 	terms := operands(e, e.Op)
 	w := &word{size: len(terms), typ: p.Info.TypeOf(e)}
-	if w.size != 2 && w.size != 4 && w.size != 8 || !isInteger(w.typ) || int64(w.size) > sizeOf(w.typ) {
+	if w.size != 2 && w.size != 4 && w.size != 8 || !syntax.IsInteger(w.typ) || int64(w.size) > sizeOf(w.typ) {
 		return nil
 	}
 	at := map[int64]int64{} // from shift to offset

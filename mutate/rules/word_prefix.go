@@ -60,6 +60,9 @@ type gap struct {
 	inside bool // it may not be the first byte of the loop
 }
 
+// TakesPrefix reports whether word-prefix applies to a loop, for rules that then need not try.
+func TakesPrefix(p *mutate.Pass, f *ast.ForStmt) bool { return prefixOf(p, f) != nil }
+
 // prefixOf recognises a loop over a text whose first arm accepts the bytes of a few ranges.
 func prefixOf(p *mutate.Pass, f *ast.ForStmt) *prefixSite {
 	// The loop counts along a text or bytes that it leaves alone, from a constant on.
