@@ -255,8 +255,9 @@ func (s *roomSite) printed(p *mutate.Pass, id *ast.Ident) (roomUse, bool) {
 func rewriteStackBuilder(p *mutate.Pass, site mutate.Site, param mutate.Param) ([]mutate.Edit, error) {
 	s := site.Data.(*roomSite)
 	name, room := s.decl.Var.Name(), p.Fresh("room", "space")
-	edits := redeclare(p, s.decl, fmt.Sprintf("var %s [%d]byte // holds most texts without an allocation\n%s := %s[:0]",
-		room, param.Value, name, room))
+	declared := fmt.Sprintf("var %s [%d]byte // holds most texts without an allocation\n%s := %s[:0]",
+		room, param.Value, name, room)
+	edits := redeclare(p, s.decl, declared)
 	for _, u := range s.uses {
 		// Grow, for one, has nothing left to do.
 		if u.drop {

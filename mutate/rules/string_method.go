@@ -35,11 +35,11 @@ func findStringMethods(p *mutate.Pass) []mutate.Site {
 	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
 		args := call.Args
 		// The format comes first, or after a writer or a slice.
-		_, formats := p.IsCall(call, "fmt", "Sprintf", "Errorf")
+		_, hasFormat := p.IsCall(call, "fmt", "Sprintf", "Errorf")
 		if _, prints := p.IsCall(call, "fmt", "Fprintf", "Appendf"); prints && len(args) > 1 {
-			formats, args = true, args[1:]
+			hasFormat, args = true, args[1:]
 		}
-		if !formats || call.Ellipsis.IsValid() || !takesTime(p, call) {
+		if !hasFormat || call.Ellipsis.IsValid() || !takesTime(p, call) {
 			continue
 		}
 		var edits []mutate.Edit
