@@ -52,7 +52,7 @@ var mayImport = map[string][]string{
 	"mutate":                     {"", "internal/exports", "internal/syntax", "internal/symbol"},
 	"mutate/rules":               {"", "mutate", "mutate/example", "mutate/facts", "mutate/kit", "internal/symbol", "internal/syntax"},
 	"mutate/lift":                {"", "mutate", "internal/syntax"},
-	"mutate/rules/measure":       {"", "mutate", "mutate/rules"},
+	"mutate/rules/measure":       {"", "internal/bench", "internal/rt", "mutate", "mutate/rules"},
 	"internal/flow":              {"", "internal/companion", "internal/coder", "mutate", "mutate/lift", "mutate/rules", "internal/rt", "internal/source", "internal/sandbox", "internal/harness", "internal/corpus", "internal/bench", "internal/verify", "internal/store", "internal/evolve", "internal/scratch", "mutate/llm", "internal/gotool", "internal/inplace", "internal/syntax", "internal/audit", "internal/tail", "internal/parallel"},
 	"internal/rollout":           {"", "internal/special"},
 	"internal/rollout/simulate":  {"internal/rollout"},
