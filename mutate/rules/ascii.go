@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/facts"
 )
@@ -78,7 +79,7 @@ func findASCII(p *mutate.Pass) []mutate.Site {
 				v := p.Info.Defs[id].(*types.Var)
 				// Only a string that the function never assigns is still the tested text when the
 				// loop runs.
-				if isString(v) && !p.Assigned(v, fn.Body) && runeEdits(p, fn, v) > 0 {
+				if syntax.IsText(v.Type()) && !p.Assigned(v, fn.Body) && runeEdits(p, fn, v) > 0 {
 					sites = append(sites,
 						mutate.Site{
 							Node:  fn.Body,

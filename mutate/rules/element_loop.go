@@ -7,6 +7,7 @@ import (
 	"go/types"
 	"slices"
 
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 )
 
@@ -99,7 +100,7 @@ func elementText(p *mutate.Pass, l *mutate.ElementLoop, rest string, n ast.Node,
 // needsCopy reports whether the body may write into the slice, through another one that shares its
 // memory. In that case code must not read an element again that the original had copied.
 func needsCopy(p *mutate.Pass, l *mutate.ElementLoop) bool {
-	if isString(l.Seq) {
+	if syntax.IsText(l.Seq.Type()) {
 		return false
 	}
 	// A write through anything but a plain variable may reach the list.

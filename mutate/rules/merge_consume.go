@@ -8,6 +8,7 @@ import (
 	"go/types"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/facts"
 )
@@ -106,7 +107,7 @@ func listOf(p *mutate.Pass, index *types.Var, fn *ast.FuncDecl) *types.Var {
 	if list == nil || p.IsGlobal(list) || p.Assigned(list, fn.Body) {
 		return nil
 	}
-	if _, slice := list.Type().Underlying().(*types.Slice); !slice && !isString(list) {
+	if _, slice := list.Type().Underlying().(*types.Slice); !slice && !syntax.IsText(list.Type()) {
 		return nil
 	}
 	return list

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/facts"
 )
@@ -283,7 +284,7 @@ func (l *byteLoop) ranges(p *mutate.Pass, s *ast.RangeStmt) bool {
 // apart reports whether writing to a place leaves the loop's text as it is. Nothing can write to a
 // string. A slice of bytes must be the function's own, or share no memory with the place.
 func (l *byteLoop) apart(p *mutate.Pass, kind sinkKind, place ast.Expr) bool {
-	if l.runes || isString(l.seq) || kind == joinSink || facts.Owns(p, l.seq) {
+	if l.runes || syntax.IsText(l.seq.Type()) || kind == joinSink || facts.Owns(p, l.seq) {
 		return true
 	}
 	if kind == appendSink {

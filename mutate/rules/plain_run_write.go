@@ -6,6 +6,7 @@ import (
 	"go/types"
 	"strings"
 
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 )
 
@@ -129,7 +130,7 @@ func (r *runText) indexed() string {
 		}
 	}
 	pkg := "bytes"
-	if l.runes || isString(l.seq) {
+	if l.runes || syntax.IsText(l.seq.Type()) {
 		pkg = "strings"
 	}
 	n := r.p.Fresh("run", "plainRun")
@@ -159,7 +160,7 @@ func (r *runText) done() string {
 	var out strings.Builder
 	t := r.l.action
 	cut := fmt.Sprintf("%s[%s:%s]", r.seq, r.start, r.index)
-	isText := r.l.runes || isString(r.l.seq)
+	isText := r.l.runes || syntax.IsText(r.l.seq.Type())
 	// A text is written as one, bytes as bytes.
 	if t.sink != nil {
 		place := r.p.Text(t.sink.place)

@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"go/ast"
+	"go/token"
 	"go/types"
 	"strings"
 
@@ -98,7 +99,8 @@ func keyParts(p *mutate.Pass, e ast.Expr) []piece {
 		return nil
 	}
 	var out []piece
-	for _, op := range operandsOfSum(e) {
+	for _, op := range operands(e, token.ADD) {
+		op = ast.Unparen(op)
 		if s, ok := constString(p, op); ok {
 			out = append(out, piece{text: s})
 			continue

@@ -236,7 +236,8 @@ func piecesOf(p *mutate.Pass, key ast.Expr) []piece {
 		return nil
 	}
 	var out []piece
-	for _, op := range operandsOfSum(b) {
+	for _, op := range operands(b, token.ADD) {
+		op = ast.Unparen(op)
 		if s, ok := constString(p, op); ok {
 			out = append(out, piece{text: s})
 			continue

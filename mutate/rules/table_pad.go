@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 )
 
@@ -48,7 +49,7 @@ func findTablePad(p *mutate.Pass) []mutate.Site {
 			}
 			v, _ := p.Info.Defs[spec.Names[0]].(*types.Var)
 			lit, ok := spec.Values[0].(*ast.CompositeLit)
-			if v == nil || !ok || !p.Frozen(v) || !isArray(v) {
+			if v == nil || !ok || !p.Frozen(v) || !syntax.Is[*types.Array](v.Type()) {
 				continue
 			}
 			if edits := padEdits(p, v, lit); edits != nil {

@@ -201,13 +201,6 @@ func writerText(p *mutate.Pass, w ast.Expr) string {
 	return p.Text(w)
 }
 
-func operandsOfSum(e ast.Expr) []ast.Expr {
-	if b, ok := ast.Unparen(e).(*ast.BinaryExpr); ok && b.Op == token.ADD {
-		return append(operandsOfSum(b.X), operandsOfSum(b.Y)...)
-	}
-	return []ast.Expr{ast.Unparen(e)}
-}
-
 // emptyBuffer recognises the declaration of an empty buffer, or of a pointer to one. It returns the
 // part to replace, and the same for a builder.
 func emptyBuffer(p *mutate.Pass, d facts.Declaration) (node ast.Node, text string, ok bool) {

@@ -70,18 +70,6 @@ func isByteSlice(p *mutate.Pass, e ast.Expr) bool {
 	return ok && b.Kind() == types.Uint8
 }
 
-// isString reports whether a variable is a string.
-func isString(v *types.Var) bool {
-	b, ok := v.Type().Underlying().(*types.Basic)
-	return ok && b.Kind() == types.String
-}
-
-// isArray reports whether a variable is an array.
-func isArray(v *types.Var) bool {
-	_, ok := v.Type().Underlying().(*types.Array)
-	return ok
-}
-
 // slicedOrString reports whether a type is a slice or a string.
 func slicedOrString(t types.Type) bool {
 	switch u := t.Underlying().(type) {

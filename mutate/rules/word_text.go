@@ -96,7 +96,7 @@ func hasWords(t types.Type) bool {
 // for slices. For strings it uses a helper whose shifts the compiler turns into one load.
 func loadWord(p *mutate.Pass, at ast.Stmt, seq *types.Var, text string) (string, []mutate.Edit) {
 	of := bytesText
-	if isString(seq) {
+	if syntax.IsText(seq.Type()) {
 		of = stringText
 		if !types.Identical(seq.Type(), types.Typ[types.String]) {
 			text = "string(" + text + ")"
