@@ -71,7 +71,11 @@ type example struct {
 
 // examples lists the cases of a rule that have an after. Those with the option measure come first.
 func (b *build) examples(rule string) ([]example, error) {
-	ar, err := txtar.ParseFile(filepath.Join(b.rules, "testdata", rule+".txtar"))
+	files, err := filepath.Glob(filepath.Join(b.rules, "*", "testdata", rule+".txtar"))
+	if err != nil || len(files) != 1 {
+		return nil, fmt.Errorf("%s has %d golden archives: run it in the root of the module", rule, len(files))
+	}
+	ar, err := txtar.ParseFile(files[0])
 	if err != nil {
 		return nil, err
 	}
