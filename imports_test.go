@@ -50,9 +50,22 @@ var mayImport = map[string][]string{
 	"suite":                      {""},
 	"suite/runner":               {"", "internal/procgroup", "internal/flow", "internal/flow/local", "internal/scratch", "internal/source", "suite"},
 	"mutate":                     {"", "internal/exports", "internal/syntax", "internal/symbol"},
-	"mutate/rules":               {"", "mutate", "mutate/example", "mutate/facts", "mutate/kit", "internal/symbol", "internal/syntax"},
+	"mutate/rules":               slices.Concat(forRules, subjects),
+	"mutate/rules/bounds":        forRules,
+	"mutate/rules/branches":      forRules,
+	"mutate/rules/calls":         append(slices.Clone(forRules), "mutate/rules/gofix"),
+	"mutate/rules/gofix":         forRules,
+	"mutate/rules/hashing":       forRules,
+	"mutate/rules/loops":         append(slices.Clone(forRules), "mutate/rules/branches"),
+	"mutate/rules/mapping":       forRules,
+	"mutate/rules/memory":        forRules,
+	"mutate/rules/numbers":       forRules,
+	"mutate/rules/patterns":      forRules,
+	"mutate/rules/recursion":     forRules,
+	"mutate/rules/sorting":       forRules,
+	"mutate/rules/text":          forRules,
 	"mutate/lift":                {"", "mutate", "internal/syntax"},
-	"mutate/rules/measure":       {"", "mutate", "mutate/rules"},
+	"mutate/rules/measure":       {"", "internal/bench", "internal/rt", "mutate", "mutate/rules"},
 	"internal/flow":              {"", "internal/companion", "internal/coder", "mutate", "mutate/lift", "mutate/rules", "internal/rt", "internal/source", "internal/sandbox", "internal/harness", "internal/corpus", "internal/bench", "internal/verify", "internal/store", "internal/evolve", "internal/scratch", "mutate/llm", "internal/gotool", "internal/inplace", "internal/syntax", "internal/audit", "internal/tail", "internal/parallel"},
 	"internal/rollout":           {"", "internal/special"},
 	"internal/rollout/simulate":  {"internal/rollout"},
@@ -88,7 +101,7 @@ var mayImport = map[string][]string{
 	"probe/wire":                 {},
 	"probe/probehttp":            {"probe", "probe/wire"},
 	"internal/capture":           {"", "internal/rt", "internal/source", "internal/corpus", "internal/special", "probe/wire", "internal/companion"},
-	"bench/field":                {"", "internal/command", "internal/special", "mutate", "mutate/lift", "mutate/rules", "internal/rt", "internal/sandbox", "internal/source", "internal/syntax", "internal/llmtest", "internal/modcopy", "internal/verify", "suite/commits/change", "internal/scratch", "internal/tail"},
+	"bench/field":                {"", "internal/command", "internal/special", "mutate", "mutate/lift", "mutate/rules", "mutate/rules/gofix", "internal/rt", "internal/sandbox", "internal/source", "internal/syntax", "internal/llmtest", "internal/modcopy", "internal/verify", "suite/commits/change", "internal/scratch", "internal/tail"},
 	"bench/oracles":              {"internal/command", "internal/forecast", "internal/forecast/toto", "internal/watch", "internal/watch/simulate"},
 	"bench/strangers":            {"", "internal/command", "internal/source", "internal/sandbox", "internal/verify", "internal/mutants", "internal/modcopy", "internal/exports"},
 	"internal/modcopy":           {"internal/tail"},
@@ -133,6 +146,33 @@ var mayImport = map[string][]string{
 	"probe/bench/turns":          {"probe/rollout", "probe/bench/internal/rig", "probe/wire"},
 
 	"internal/forecast/safetensors": {},
+
+	"mutate/rules/internal/characters": {"internal/syntax", "mutate", "mutate/example", "mutate/facts", "mutate/rules/internal/edit"},
+	"mutate/rules/internal/edit":       {"mutate", "mutate/facts"},
+	"mutate/rules/internal/formats":    {"internal/syntax", "mutate", "mutate/facts", "mutate/rules/internal/edit"},
+}
+
+// forRules may be imported by all packages of rules.
+var forRules = []string{
+	"", "internal/symbol", "internal/syntax", "mutate", "mutate/example", "mutate/facts", "mutate/kit",
+	"mutate/rules/internal/characters", "mutate/rules/internal/edit", "mutate/rules/internal/formats",
+}
+
+// subjects are the packages of rules that mutate/rules lists.
+var subjects = []string{
+	"mutate/rules/bounds",
+	"mutate/rules/branches",
+	"mutate/rules/calls",
+	"mutate/rules/gofix",
+	"mutate/rules/hashing",
+	"mutate/rules/loops",
+	"mutate/rules/mapping",
+	"mutate/rules/memory",
+	"mutate/rules/numbers",
+	"mutate/rules/patterns",
+	"mutate/rules/recursion",
+	"mutate/rules/sorting",
+	"mutate/rules/text",
 }
 
 // forAll may be imported by all packages of Beagle but those that are linked into users' programs.

@@ -1,5 +1,5 @@
 // Package mutate defines rewrites: a [Mutator] finds [Site]s in a type-checked candidate and
-// rewrites one of them by text edits. The rules stand in mutate/rules, one a file.
+// rewrites one of them by text edits. The rules stand below mutate/rules, one a file.
 package mutate
 
 import (

@@ -28,6 +28,7 @@ import (
 	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/rules"
+	"github.com/beagle-go/beagle/mutate/rules/gofix"
 )
 
 // A recall counts the functions in which each rule finds a place.
@@ -313,7 +314,7 @@ func placeIn(stack string) string {
 // ownRules returns the rules written here, without those of Go's own tools.
 func ownRules() []*mutate.Mutator {
 	return slices.DeleteFunc(slices.Clone(rules.All), func(m *mutate.Mutator) bool {
-		return slices.Contains(rules.GoFixes, m)
+		return slices.Contains(gofix.Rules, m)
 	})
 }
 

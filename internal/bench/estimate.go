@@ -69,7 +69,7 @@ func Compare(t *rt.Timing, b, c int) Estimate {
 	}
 	// A window that was visited once says nothing of its own error: the others
 	// do, or else the spread between windows.
-	fallback := mean(known)
+	fallback := special.Mean(known)
 	if len(known) == 0 {
 		fallback = deviation(spread)
 	}

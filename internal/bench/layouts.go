@@ -7,6 +7,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/inorder"
+	"github.com/beagle-go/beagle/internal/special"
 )
 
 // A copyPair is the comparison of one copy of the original with one copy of a
@@ -86,7 +87,7 @@ func Combine(es []Estimate) Combined {
 	}
 	// The point is that of a rank test, which one odd layout can't move far.
 	point, _, _, _ := signedRank(logs, 0.95)
-	c.Log, c.Mean, c.logs = point, mean(logs), logs
+	c.Log, c.Mean, c.logs = point, special.Mean(logs), logs
 	// One layout gives a point, but no spread between layouts.
 	if c.N == 1 {
 		c.SE, c.Ratio = math.Inf(1), unknownRatio()
@@ -108,7 +109,7 @@ func (c Combined) mostMean() float64 {
 	}
 	off := func(x float64) float64 { return math.Abs(x - c.Log) }
 	far := slices.MaxFunc(c.logs, func(a, b float64) int { return cmp.Compare(off(a), off(b)) })
-	return (mean(c.logs)*float64(c.N) - far) / float64(max(c.N-1, 1))
+	return (special.Mean(c.logs)*float64(c.N) - far) / float64(max(c.N-1, 1))
 }
 
 // bounds returns the bounds of the log ratio: of the signed-rank test, or Student's if there are

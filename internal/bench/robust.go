@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"sync"
+
+	"github.com/beagle-go/beagle/internal/special"
 )
 
 // median of x, which it sorts.
@@ -39,17 +41,9 @@ func binomialHalf(n, k int) float64 {
 	return math.Exp(ln - lk - lr - float64(n)*math.Ln2)
 }
 
-func mean(x []float64) float64 {
-	sum := 0.0
-	for _, v := range x {
-		sum += v
-	}
-	return sum / float64(len(x))
-}
-
 // meanError returns the standard error of the mean; NaN below 2 values.
 func meanError(x []float64) float64 {
-	m, ss := mean(x), 0.0
+	m, ss := special.Mean(x), 0.0
 	for _, v := range x {
 		ss += (v - m) * (v - m)
 	}

@@ -3,6 +3,8 @@ package forecast
 import (
 	"fmt"
 	"math"
+
+	"github.com/beagle-go/beagle/internal/special"
 )
 
 // A Model forecasts a series.
@@ -78,8 +80,8 @@ type state struct {
 func (m HoltWinters) firstState(series []float64) state {
 	n := max(1, m.Season)
 	s := state{season: make([]float64, n)}
-	s.level = mean(series[:n])
-	s.trend = (mean(series[n:2*n]) - s.level) / float64(n)
+	s.level = special.Mean(series[:n])
+	s.trend = (special.Mean(series[n:2*n]) - s.level) / float64(n)
 	for i := range s.season {
 		s.season[i] = series[i] - s.level
 	}
@@ -137,14 +139,6 @@ func (m HoltWinters) fit(series []float64) HoltWinters {
 }
 
 func clamp(x float64) float64 { return min(0.99, max(0.001, x)) }
-
-func mean(values []float64) float64 {
-	total := 0.0
-	for _, v := range values {
-		total += v
-	}
-	return total / float64(len(values))
-}
 
 // A ShortError says that a model cannot forecast a series yet.
 type ShortError struct {

@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -69,22 +70,22 @@ const linkLuck = 0.08
 // withDefaults fills in defaults.
 func (p Plan) withDefaults() Plan {
 	// Fill in numbers.
-	setDefault(&p.Unit, Slices)
-	setDefault(&p.StepBlocks, 30)
-	setDefault(&p.Horizon, 1_000)
-	setDefault(&p.MostBlocks, 4*p.Horizon)
-	setDefault(&p.HoldoutShare, 0.05)
-	setDefault(&p.HoldoutBlocks, p.Horizon)
-	setDefault(&p.Alpha, 0.05)
-	setDefault(&p.MostLag, 0.1)
-	setDefault(&p.LeastBlocks, 50)
-	setDefault(&p.LeastTimed, leastTimed)
-	setDefault(&p.LeastFunctionGain, 0.02)
-	setDefault(&p.MostSkew, 60)
-	setDefault(&p.MostLost, 20)
-	setDefault(&p.MismatchAlpha, 0.001)
-	setDefault(&p.LeastPods, 4)
-	setDefault(&p.BlockSpanLimit, 600)
+	p.Unit = cmp.Or(p.Unit, Slices)
+	p.StepBlocks = cmp.Or(p.StepBlocks, 30)
+	p.Horizon = cmp.Or(p.Horizon, 1_000)
+	p.MostBlocks = cmp.Or(p.MostBlocks, 4*p.Horizon)
+	p.HoldoutShare = cmp.Or(p.HoldoutShare, 0.05)
+	p.HoldoutBlocks = cmp.Or(p.HoldoutBlocks, p.Horizon)
+	p.Alpha = cmp.Or(p.Alpha, 0.05)
+	p.MostLag = cmp.Or(p.MostLag, 0.1)
+	p.LeastBlocks = cmp.Or(p.LeastBlocks, 50)
+	p.LeastTimed = cmp.Or(p.LeastTimed, leastTimed)
+	p.LeastFunctionGain = cmp.Or(p.LeastFunctionGain, 0.02)
+	p.MostSkew = cmp.Or(p.MostSkew, 60)
+	p.MostLost = cmp.Or(p.MostLost, 20)
+	p.MismatchAlpha = cmp.Or(p.MismatchAlpha, 0.001)
+	p.LeastPods = cmp.Or(p.LeastPods, 4)
+	p.BlockSpanLimit = cmp.Or(p.BlockSpanLimit, 600)
 	// Choose the metrics that fit the unit, and a ramp.
 	if p.Success == nil {
 		p.Success = []Metric{FunctionTime, ServiceCPU}
@@ -99,13 +100,6 @@ func (p Plan) withDefaults() Plan {
 		p.Ramp = []float64{0.01, 0.05, 0.10, 0.25, 0.50}
 	}
 	return p
-}
-
-func setDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }
 
 // check returns the fault of a plan.

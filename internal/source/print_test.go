@@ -53,7 +53,7 @@ func manyFiles(t *testing.T) map[string]string {
 		}
 		out[name] = bare(t, string(text))
 	}
-	archives, _ := filepath.Glob("../../mutate/rules/testdata/*[aeiou].txtar")
+	archives, _ := filepath.Glob("../../mutate/rules/*/testdata/*[aeiou].txtar")
 	for _, name := range archives {
 		archive, err := txtar.ParseFile(name)
 		if err != nil {

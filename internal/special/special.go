@@ -85,6 +85,15 @@ func UpperGamma(a, x float64) float64 {
 // within that many standard deviations of the mean.
 const Normal95 = 1.959963984540054
 
+// Mean returns the arithmetic mean, which is NaN for no values.
+func Mean(values []float64) float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(len(values))
+}
+
 // Student95 returns the quantile of Student's t for 95 % intervals. Degrees of freedom need not be
 // whole.
 func Student95(freedom float64) float64 {

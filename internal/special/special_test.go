@@ -31,5 +31,6 @@ func TestKnownValues(t *testing.T) {
 	near("I at 1", IncompleteBeta(2, 3, 1), 1)
 	near("Q at 0", UpperGamma(2, 0), 1)
 	near("quartile", Quantile([]float64{1, 2, 4}, 0.25), 1.5)
+	near("mean", Mean([]float64{1, 2, 6}), 3)
 	near("maximum", Quantile([]float64{1, 2, 4}, 1), 4)
 }

@@ -89,7 +89,7 @@ func (d *digestFlow) decisions() (out []decision) {
 			by = d.compared(in)
 			settled = by == none || d.settlesComparison(in)
 		case *ssa.Lookup:
-			if isMap(in.X.Type()) {
+			if syntax.Is[*types.Map](in.X.Type()) {
 				by = d.depthOf(in.Index)
 				settled = by == none || d.settlesLookup(in, in.Index)
 			}
@@ -123,7 +123,7 @@ func (d *digestFlow) decisions() (out []decision) {
 func (d *digestFlow) lookedUp() map[*object]bool {
 	out := map[*object]bool{}
 	d.each(func(_ *ssa.Function, in ssa.Instruction) {
-		if l, ok := in.(*ssa.Lookup); ok && isMap(l.X.Type()) {
+		if l, ok := in.(*ssa.Lookup); ok && syntax.Is[*types.Map](l.X.Type()) {
 			out[d.lies(l.X)] = true
 		}
 	})

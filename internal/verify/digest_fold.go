@@ -226,7 +226,7 @@ func (m *fold) position(nodes []node) bool {
 			case *ssa.Index:
 				return in.Index == v
 			case *ssa.Lookup:
-				return in.Index == v && !isMap(in.X.Type())
+				return in.Index == v && !syntax.Is[*types.Map](in.X.Type())
 			case *ssa.Slice:
 				return in.Low == v || in.High == v || in.Max == v
 			}

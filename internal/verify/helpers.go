@@ -371,7 +371,7 @@ func (h *helpers) isPure(c *typedText, name string, fn *ast.FuncDecl) bool {
 		case *ast.UnaryExpr:
 			pure = pure && n.Op != token.ARROW
 		case *ast.RangeStmt:
-			pure = pure && !isMap(c.info.TypeOf(n.X))
+			pure = pure && !syntax.Is[*types.Map](c.info.TypeOf(n.X))
 		case *ast.Ident:
 			pure = pure && h.harmless(c, syntax.Origin(c.info.Uses[n]))
 		}

@@ -64,8 +64,6 @@ func holds(t types.Type, seen []types.Type, again func(types.Type, []types.Type)
 	}
 }
 
-func isMap(t types.Type) bool { return syntax.Is[*types.Map](t) }
-
 // root returns the variable at the start of an assignable expression.
 func root(e ast.Expr) *ast.Ident {
 	for {

@@ -5,6 +5,7 @@ import (
 	"go/types"
 
 	"github.com/beagle-go/beagle/internal/effects"
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // A walk is a loop over a map, or a function that package maps calls for each entry. The order of
@@ -140,7 +141,7 @@ func (w *walk) onlyReads(fn *types.Func) bool {
 func (w *walk) writesOut(call *ast.CallExpr, fn *types.Func, s *effects.Summary) bool {
 	args := w.arguments(call, fn)
 	for _, r := range s.Writes {
-		if r.Param < len(args) && w.reachesOut(args[r.Param]) && !isMap(w.info.TypeOf(args[r.Param])) {
+		if r.Param < len(args) && w.reachesOut(args[r.Param]) && !syntax.Is[*types.Map](w.info.TypeOf(args[r.Param])) {
 			return true
 		}
 	}

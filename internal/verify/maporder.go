@@ -225,7 +225,7 @@ func isBuiltinCall(c *code, e ast.Expr, name string) bool {
 
 // overMap reports whether e is a map, or an iterator over one.
 func overMap(c *code, e ast.Expr) bool {
-	if isMap(c.info.TypeOf(e)) {
+	if syntax.Is[*types.Map](c.info.TypeOf(e)) {
 		return true
 	}
 	call, ok := ast.Unparen(e).(*ast.CallExpr)

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -80,24 +81,17 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	set(&c.Keep, 400)
-	set(&c.Look, 120)
-	set(&c.Season, 1)
-	set(&c.LeastShare, 0.005)
-	set(&c.LeastChange, 0.01)
-	set(&c.FalseRate, 0.001)
-	set(&c.Settle, 6)
+	c.Keep = cmp.Or(c.Keep, 400)
+	c.Look = cmp.Or(c.Look, 120)
+	c.Season = cmp.Or(c.Season, 1)
+	c.LeastShare = cmp.Or(c.LeastShare, 0.005)
+	c.LeastChange = cmp.Or(c.LeastChange, 0.01)
+	c.FalseRate = cmp.Or(c.FalseRate, 0.001)
+	c.Settle = cmp.Or(c.Settle, 6)
 	if c.Points == (Options{}) {
 		c.Points = DefaultOptions
 	}
 	return c
-}
-
-func set[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }
 
 // Kind is the kind of a finding.

@@ -97,7 +97,7 @@ func readsMap(p *mutate.Pass, e ast.Expr) bool {
 		case *ast.CallExpr:
 			return true
 		case *ast.IndexExpr:
-			if t := p.Info.TypeOf(n.X); t == nil || isMap(t) {
+			if t := p.Info.TypeOf(n.X); t == nil || syntax.Is[*types.Map](t) {
 				return true
 			}
 		}
@@ -107,8 +107,6 @@ func readsMap(p *mutate.Pass, e ast.Expr) bool {
 
 // IsSlice reports whether values of a type are slices.
 func IsSlice(t types.Type) bool { return syntax.Is[*types.Slice](t) }
-
-func isMap(t types.Type) bool { return syntax.Is[*types.Map](t) }
 
 // ChangesOnly reports whether code changes only plain local variables and the memory that store and
 // call accept. store decides about the left sides of assignments, call about calls that may change
@@ -151,7 +149,7 @@ func ChangesOnly(p *mutate.Pass, code ast.Node, store func(ast.Expr) bool, call 
 // MapElement reports whether l is an element of a map, which no pointer can reach.
 func MapElement(p *mutate.Pass, l ast.Expr) bool {
 	ix, ok := ast.Unparen(l).(*ast.IndexExpr)
-	return ok && isMap(p.Info.TypeOf(ix.X))
+	return ok && syntax.Is[*types.Map](p.Info.TypeOf(ix.X))
 }
 
 // PlainLocal reports whether e names a local variable, or is blank.
@@ -236,7 +234,7 @@ func MapKept(p *mutate.Pass, m ast.Expr, code ast.Node) bool {
 	}
 	otherElement := func(l ast.Expr) bool {
 		ix, ok := ast.Unparen(l).(*ast.IndexExpr)
-		return ok && !isMap(p.Info.TypeOf(ix.X)) && IsBasic(p.Info.TypeOf(ix))
+		return ok && !syntax.Is[*types.Map](p.Info.TypeOf(ix.X)) && IsBasic(p.Info.TypeOf(ix))
 	}
 	return ChangesOnly(p, code, otherElement, func(call *ast.CallExpr) bool {
 		_, grows := p.IsBuiltin(call, "append")

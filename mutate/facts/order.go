@@ -2,8 +2,10 @@ package facts
 
 import (
 	"go/ast"
+	"go/token"
 	"go/types"
 	"slices"
+	"strings"
 
 	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
@@ -46,4 +48,46 @@ func independent(p *mutate.Pass, a, b ast.Node) bool {
 		}
 	}
 	return true
+}
+
+// TypeMeans reports whether a key's type, written at pos, is that type.
+func TypeMeans(p *mutate.Pass, pos token.Pos, t types.Type) bool {
+	var obj types.Object
+	// A struct type is written out, so all its fields must have the same meaning there. A named
+	// type with arguments is refused, since its arguments would need the same check.
+	switch t := t.(type) {
+	case *types.Basic:
+		return Means(p, pos, t.Name(), types.Universe.Lookup(t.Name()))
+	case *types.Struct:
+		for f := range t.Fields() {
+			if !TypeMeans(p, pos, f.Type()) {
+				return false
+			}
+		}
+		return true
+	case *types.Named:
+		if t.TypeArgs().Len() > 0 {
+			return false
+		}
+		obj = t.Obj()
+	case *types.Alias:
+		obj = t.Obj()
+	default:
+		return false
+	}
+	// A type of the package is found by its name at pos.
+	if obj.Pkg() == p.Pkg {
+		return Means(p, pos, obj.Name(), obj)
+	}
+	// A type of another package needs that package's name at pos, and it must be an import of that
+	// package.
+	text, ok := TypeText(p, t)
+	pkg, _, qualified := strings.Cut(text, ".")
+	scope := p.Pkg.Scope().Innermost(pos)
+	if !ok || !qualified || scope == nil {
+		return false
+	}
+	_, found := scope.LookupParent(pkg, pos)
+	name, isPkg := found.(*types.PkgName)
+	return isPkg && name.Imported() == obj.Pkg()
 }

@@ -244,3 +244,6 @@ func MentionsTypeParam(t types.Type) bool {
 	}
 	return false
 }
+
+// Sizes64 holds the sizes of a machine with words of 64 bits; on others, an int is smaller.
+var Sizes64 = types.SizesFor("gc", "amd64")

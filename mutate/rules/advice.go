@@ -9,6 +9,7 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/facts"
+	"github.com/beagle-go/beagle/mutate/rules/internal/edit"
 )
 
 // An Advisory is a change that a person may want and that no rewrite may make, because its worth
@@ -63,7 +64,7 @@ func Advise(p *mutate.Pass) []beagle.Advice {
 			out = append(out, beagle.Advice{
 				Name: a.Name,
 				Line: p.Fset.Position(s.Node.Pos()).Line,
-				Site: oneLine(s.Label),
+				Site: edit.OneLine(s.Label),
 				Doc:  a.Doc,
 			})
 		}
@@ -106,7 +107,7 @@ func findSendInLoop(p *mutate.Pass) []mutate.Site {
 // pointer receiver could keep them.
 func findReceiverScratch(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for list, i := range statements(p) {
+	for list, i := range facts.Statements(p) {
 		d, ok := facts.Declares(p, list[i])
 		fn := p.FuncOf(list[i])
 		// Only a method has a receiver that outlives the call.
@@ -114,7 +115,7 @@ func findReceiverScratch(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		// A buffer that leaves the method belongs to somebody else afterwards.
-		if _, made := p.IsBuiltin(d.Value, "make"); !made || !staysHere(p, d.Var) {
+		if _, made := p.IsBuiltin(d.Value, "make"); !made || !facts.StaysHere(p, d.Var) {
 			continue
 		}
 		// A value receiver is a copy, which would forget the buffer.
@@ -129,9 +130,9 @@ func findReceiverScratch(p *mutate.Pass) []mutate.Site {
 func findPoolScratch(p *mutate.Pass) []mutate.Site {
 	const onStack = 64 << 10
 	var sites []mutate.Site
-	for list, i := range statements(p) {
+	for list, i := range facts.Statements(p) {
 		d, ok := facts.Declares(p, list[i])
-		if !ok || !facts.IsSlice(d.Var.Type()) || !staysHere(p, d.Var) {
+		if !ok || !facts.IsSlice(d.Var.Type()) || !facts.StaysHere(p, d.Var) {
 			continue
 		}
 		// A buffer of the function itself is made anew at each call.
@@ -140,9 +141,9 @@ func findPoolScratch(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		// Warn if its size is certainly beyond the stack's, or often large by the corpus.
-		size := elementSize(d.Var.Type().Underlying().(*types.Slice).Elem())
+		size := facts.ElementSize(d.Var.Type().Underlying().(*types.Slice).Elem())
 		n, constant := p.Int(call.Args[len(call.Args)-1])
-		if constant && n*size > onStack || !constant && int64(percentile99(p))*size >= 1024 {
+		if constant && n*size > onStack || !constant && int64(facts.Percentile99(p))*size >= 1024 {
 			sites = append(sites, adviceAt(d.Stmt, "buffer "+d.Var.Name()))
 		}
 	}
@@ -152,7 +153,7 @@ func findPoolScratch(p *mutate.Pass) []mutate.Site {
 func findNoCopy(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
-		if _, ok := convertsTo(p, call, "string"); ok && !freeConversion(p, call) {
+		if _, ok := facts.ConvertsTo(p, call, "string"); ok && !facts.FreeConversion(p, call) {
 			sites = append(sites, adviceAt(call, p.Text(call)))
 		}
 	}

@@ -1,5 +1,5 @@
-// Package rules holds the rewrites that need no model: one rule a file, with one golden archive a
-// rule (testdata/<rule>.txtar).
+// Package rules is the catalogue of the rewrites that need no model. They stand in packages by
+// subject, one rule a file, with one golden archive a rule (testdata/<rule>.txtar).
 //
 // A rule looks only at the present code, not at a sequence of rules. Each recognises what other
 // rules write, and the search finds the order. A rule leaves a place out if it is in doubt. If its
@@ -11,164 +11,38 @@ import (
 	"slices"
 
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/rules/bounds"
+	"github.com/beagle-go/beagle/mutate/rules/branches"
+	"github.com/beagle-go/beagle/mutate/rules/calls"
+	"github.com/beagle-go/beagle/mutate/rules/gofix"
+	"github.com/beagle-go/beagle/mutate/rules/hashing"
+	"github.com/beagle-go/beagle/mutate/rules/loops"
+	"github.com/beagle-go/beagle/mutate/rules/mapping"
+	"github.com/beagle-go/beagle/mutate/rules/memory"
+	"github.com/beagle-go/beagle/mutate/rules/numbers"
+	"github.com/beagle-go/beagle/mutate/rules/patterns"
+	"github.com/beagle-go/beagle/mutate/rules/recursion"
+	"github.com/beagle-go/beagle/mutate/rules/sorting"
+	"github.com/beagle-go/beagle/mutate/rules/text"
 )
 
-// All lists every rule, in the order of the catalogue and of `beagle explain`.
-var All = slices.Concat(ownRules, GoFixes)
-
-// ownRules lists the rules of this package; [GoFixes] takes the others from the Go team.
-var ownRules = []*mutate.Mutator{
-	// Bounds checks.
-	unsignedIndex,
-	blockConsume,
-	mergeConsume,
-	shrinkEnds,
-	filterAppend,
-	wordLoad,
-	partialWord,
-	checkHint,
-	window,
-	reslice,
-	rowSlice,
-	tableArray,
-	tablePad,
-	localCopy,
-	fieldSum,
-
-	// Loops.
-	stdKernel,
-	partKernel,
-	repeatText,
-	stdCall,
-	compact,
-	unroll,
-	unrollIndex,
-	fixedTrips,
-	accumulators,
-	skipRun,
-	plainRun,
-	hoistInvariant,
-	reuseValue,
-	rangeIndex,
-	elementPointer,
-	rangeArray,
-	unswitch,
-	fuseLoops,
-	earlyExit,
-	runeByteLoop,
-
-	// Branches and specialisation by what the corpus shows.
-	byteTable,
-	byteBits,
-	classSwitch,
-	wordTest,
-	wordPrefix,
-	caseOrder,
-	identityFastPath,
-	asciiPath,
-	runeTable,
-	constantSet,
-	reorderTests,
-	branchless,
-	chainSwitch,
-	cheapFirst,
-	onlyIfNeeded,
-	foldLength,
-	domainTable,
-	answerTable,
-	hexPairs,
-	specialiseValue,
-	shortNumber,
-
-	// Strings, bytes, formatting.
-	stringBuilder,
-	builderGrow,
-	sprintfConcat,
-	stringMethod,
-	splitFirst,
-	splitPair,
-	splitSeq,
-	splitStack,
-	joinConcat,
-	listText,
-	bufferBuilder,
-	byteSeparator,
-	dropConversion,
-	affixText,
-	runeSlice,
-	replaceBytes,
-	stackText,
-	textBytes,
-	runeText,
-	trimConvert,
-	writeByte,
-	mergeWrites,
-	lowerText,
-	scanText,
-	hoistCompile,
-	regexpMatch,
-	regexpFind,
-
-	// Allocation.
-	prealloc,
-	appendIndex,
-	appendJoin,
-	oneBacking,
-	structBacking,
-	oneObject,
-	mapHint,
-	stackScratch,
-	stackBuilder,
-	stackKey,
-	structKey,
-	stackSet,
-	positionSet,
-	hoistClosure,
-	staticLiteral,
-	staticError,
-	pointerParam,
-	stackResult,
-	needlessCopy,
-	callerAlloc,
-	concreteParam,
-	binaryWrite,
-	deepEqual,
-
-	// Maps, sorting, hashing, recursion.
-	mapUpdate,
-	mapEntry,
-	byteMap,
-	mapSwitch,
-	mapClear,
-	sortFunc,
-	sortExtreme,
-	sortSearch,
-	sortKeys,
-	sortOrdered,
-	shortSort,
-	sortedMerge,
-	unorderedFold,
-	checksumStd,
-	checksumSlicing,
-	recurrence,
-	memo,
-	tailLoop,
-
-	// Calls and arithmetic.
-	outline,
-	specialise,
-	constantArgument,
-	indexFunc,
-	devirtualise,
-	directHeap,
-	inlineLeaf,
-	spliceCall,
-	directUnlock,
-	modMask,
-	reciprocal,
-	bitLoop,
-	bigWord,
-}
+// All lists every rule, in the order of the catalogue and of `beagle explain`. The last are the Go
+// team's.
+var All = slices.Concat(
+	bounds.Rules,
+	loops.Rules,
+	branches.Rules,
+	text.Rules,
+	patterns.Rules,
+	memory.Rules,
+	mapping.Rules,
+	sorting.Rules,
+	hashing.Rules,
+	recursion.Rules,
+	calls.Rules,
+	numbers.Rules,
+	gofix.Rules,
+)
 
 // docs/rewrites.md lists the catalogue's entries with their rules, and says why some have none.
 // Changes that depend on promises outside the source are in Advice.

@@ -22,7 +22,7 @@ import (
 // It asks every rule for its sites, parameters, and edits, and no rule may panic. With
 // BEAGLE_BLANK=all it replaces every variable, and otherwise a fixed sample.
 func TestBlank(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txtar")
+	files, err := filepath.Glob("*/testdata/*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no golden archives: %v", err)
 	}

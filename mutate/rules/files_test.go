@@ -5,64 +5,88 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
-	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// TestFilesOfRules checks that a rule's file holds that rule alone: a declaration that two rules
-// need stands in mutate/facts, or in a file without a rule that is named for its content.
-// testdata/shared.txt lists the declarations for which this is not so yet; it may only shrink.
-func TestFilesOfRules(t *testing.T) {
-	text, err := os.ReadFile("testdata/shared.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	listed := map[string]bool{}
-	for line := range strings.Lines(string(text)) {
-		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
-			listed[line] = true
+// exports are the names that a subject's package exports beside Rules, each for a rule of another
+// subject.
+var exports = []string{"branches.TakesPrefix", "gofix.Sites"}
+
+// TestSubjects checks that a subject's package exports its rules and nothing else. What two
+// subjects need stands in mutate/facts, in internal/syntax, or in mutate/rules/internal.
+func TestSubjects(t *testing.T) {
+	for _, s := range subjects(t) {
+		if s.pkg.Scope().Lookup("Rules") == nil {
+			t.Errorf("package %s has no Rules", s.pkg.Name())
 		}
-	}
-	shared := sharedDeclarations(t)
-	for name, user := range shared {
-		if !listed[name] {
-			t.Errorf("%s: %s uses it, too: move it to mutate/facts, or to a file without a rule", name, user)
-		}
-	}
-	for name := range listed {
-		if shared[name] == "" {
-			t.Errorf("%s: no other file uses it: delete this line of testdata/shared.txt", name)
+		for _, name := range s.pkg.Scope().Names() {
+			if ast.IsExported(name) && name != "Rules" && !slices.Contains(exports, s.pkg.Name()+"."+name) {
+				t.Errorf("package %s exports %s: move it to mutate/facts or mutate/rules/internal", s.pkg.Name(), name)
+			}
 		}
 	}
 }
 
-// sharedDeclarations maps each declaration in a rule's file that another file uses to one such
-// file. The sets of rules may name the rules themselves.
-func sharedDeclarations(t *testing.T) map[string]string {
-	fset := token.NewFileSet()
-	paths, _ := filepath.Glob("*.go")
-	var files []*ast.File
-	for _, path := range paths {
-		if strings.HasSuffix(path, "_test.go") {
+// TestFilesOfRules checks that a rule's file holds that rule alone: a declaration that two rules of
+// a subject need stands in a file without a rule that is named for its content.
+func TestFilesOfRules(t *testing.T) {
+	for _, s := range subjects(t) {
+		for name, user := range s.shared() {
+			t.Errorf("%s: %s uses it, too: move it to a file without a rule", name, user)
+		}
+	}
+}
+
+// A subject is a package of rules, read without its imports.
+type subject struct {
+	fset  *token.FileSet
+	files []*ast.File
+	pkg   *types.Package
+	uses  map[*ast.Ident]types.Object
+}
+
+// subjects reads the packages of rules, which are the folders with an archive.
+func subjects(t *testing.T) (all []*subject) {
+	t.Helper()
+	dirs, _ := filepath.Glob("*/testdata")
+	for _, dir := range dirs {
+		if archives, _ := filepath.Glob(dir + "/*.txtar"); len(archives) == 0 {
 			continue
 		}
-		f, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
+		s := &subject{fset: token.NewFileSet(), uses: map[*ast.Ident]types.Object{}}
+		paths, _ := filepath.Glob(filepath.Dir(dir) + "/*.go")
+		for _, path := range paths {
+			if strings.HasSuffix(path, "_test.go") {
+				continue
+			}
+			f, err := parser.ParseFile(s.fset, path, nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.files = append(s.files, f)
 		}
-		files = append(files, f)
+		// The package's own names can be resolved without its imports, so errors do not matter.
+		config := types.Config{Error: func(error) {}}
+		s.pkg, _ = config.Check(s.files[0].Name.Name, s.fset, s.files, &types.Info{Uses: s.uses})
+		all = append(all, s)
 	}
-	ruleFiles, rules := rulesIn(fset, files)
-	// The package's own names can be resolved without its imports, so errors do not matter.
-	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
-	config := types.Config{Error: func(error) {}}
-	pkg, _ := config.Check("rules", fset, files, info)
+	if len(all) < 10 {
+		t.Fatalf("found %d packages of rules", len(all))
+	}
+	return all
+}
+
+// shared maps each declaration in a rule's file that another file uses to one such file. The list
+// of a package's rules may name the rules themselves.
+func (s *subject) shared() map[string]string {
+	ruleFiles, rules := rulesIn(s.fset, s.files)
 	out := map[string]string{}
-	for id, obj := range info.Uses {
-		at, user := fset.Position(obj.Pos()).Filename, fset.Position(id.Pos()).Filename
-		if obj.Parent() != pkg.Scope() || at == user || !ruleFiles[at] || rules[obj.Name()] {
+	for id, obj := range s.uses {
+		at, user := s.fset.Position(obj.Pos()).Filename, s.fset.Position(id.Pos()).Filename
+		if obj.Parent() != s.pkg.Scope() || at == user || !ruleFiles[at] || rules[obj.Name()] {
 			continue
 		}
 		// A file named x_write.go without a rule is a part of the rule in x.go.

@@ -1,4 +1,4 @@
-package rules
+package rules_test
 
 import (
 	"go/ast"
@@ -7,6 +7,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/rules"
 )
 
 // TestCodeOfVariables asks every rule about a candidate whose helper is a function
@@ -42,7 +43,7 @@ func F(list []string) int { return longest(list) }
 	}
 	p.Guard = new(mutate.Guard)
 	sites := 0
-	for _, m := range All {
+	for _, m := range rules.All {
 		sites += len(mutate.Choices(p, m))
 	}
 	for _, f := range p.Guard.Faults() {
@@ -55,8 +56,9 @@ func F(list []string) int { return longest(list) }
 
 // TestEntries asks rules that need all calls of a helper about one that others call, too.
 func TestEntries(t *testing.T) {
-	for _, m := range []*mutate.Mutator{needlessCopy, pointerParam} {
-		ar, err := txtar.ParseFile("testdata/" + m.Name + ".txtar")
+	for _, name := range []string{"needless-copy", "pointer-param"} {
+		m := rules.Named(name)
+		ar, err := txtar.ParseFile(archiveOf(m.Name))
 		if err != nil {
 			t.Fatal(err)
 		}

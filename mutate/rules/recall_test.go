@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/rules/gofix"
 )
 
 // TestRecall checks that every rule was counted on public packages, and no other
@@ -13,7 +14,7 @@ import (
 func TestRecall(t *testing.T) {
 	for _, m := range All {
 		r, ok := RecallOf(m.Name)
-		own := !slices.Contains(GoFixes, (*mutate.Mutator)(m))
+		own := !slices.Contains(gofix.Rules, (*mutate.Mutator)(m))
 		switch {
 		case own && !ok:
 			t.Errorf("%s: nobody counted where it applies: go run ./bench/field recall -write", m.Name)

@@ -24,7 +24,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the after files of the golden archives")
 
-// A golden archive testdata/<rule>.txtar holds cases, one a folder:
+// A golden archive <subject>/testdata/<rule>.txtar holds cases, one a folder:
 //
 //	simple/before.go     a whole package that imports only the standard library
 //	simple/facets.json   the corpus's facets, if the rule needs them
@@ -78,7 +78,7 @@ func TestGolden(t *testing.T) {
 		checkFields(t, m)
 		all = append(all, archive(t, m)...)
 	}
-	files, _ := filepath.Glob("testdata/*.txtar")
+	files, _ := filepath.Glob("*/testdata/*.txtar")
 	for _, f := range files {
 		if name := strings.TrimSuffix(filepath.Base(f), ".txtar"); !seen[name] {
 			t.Errorf("%s belongs to no rule of All", f)
@@ -97,9 +97,15 @@ func checkFields(t *testing.T, m *mutate.Mutator) {
 	}
 }
 
+// archiveOf returns the file of a rule's archive, or a name that no file has.
+func archiveOf(rule string) string {
+	files, _ := filepath.Glob("*/testdata/" + rule + ".txtar")
+	return append(files, rule+".txtar")[0]
+}
+
 // archive runs all cases of one rule.
 func archive(t *testing.T, m *mutate.Mutator) []*golden {
-	file := filepath.Join("testdata", m.Name+".txtar")
+	file := archiveOf(m.Name)
 	ar, err := txtar.ParseFile(file)
 	if err != nil {
 		t.Errorf("%s: every rule has a golden archive: %v", m.Name, err)

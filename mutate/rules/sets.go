@@ -21,27 +21,38 @@ var Default = slices.DeleteFunc(slices.Clone(All), func(m *mutate.Mutator) bool 
 // rare, fmt.Sscanf, of which the packages of recall.txt have none. The others are textbook changes
 // of any loop or recursion, or bring in the library's function, and the goals of
 // docs/measurements.md for MergeTags, Fibonacci and Checksum rest on three of them.
-var Suite = []*mutate.Mutator{
-	blockConsume,
-	partialWord,
-	fieldSum,
-	compact,
-	fuseLoops,
-	runeSlice,
-	replaceBytes,
-	scanText,
-	structKey,
-	positionSet,
-	needlessCopy,
-	sortExtreme,
-	sortSearch,
-	sortKeys,
-	sortedMerge,
-	unorderedFold,
-	checksumStd,
-	checksumSlicing,
-	recurrence,
-	memo,
+var Suite = named(
+	"block-consume",
+	"partial-word",
+	"field-accumulator",
+	"compact",
+	"fuse-loops",
+	"rune-slice",
+	"replace-bytes",
+	"scan-text",
+	"struct-key",
+	"position-set",
+	"needless-copy",
+	"sort-extreme",
+	"sort-search",
+	"sort-keys",
+	"sorted-merge",
+	"unordered-fold",
+	"checksum-std",
+	"checksum-slicing",
+	"recurrence",
+	"memo",
+)
+
+// named returns the rules of these names.
+func named(names ...string) []*mutate.Mutator {
+	out := make([]*mutate.Mutator, len(names))
+	for i, name := range names {
+		if out[i] = Named(name); out[i] == nil {
+			panic("rules: no rule is called " + name)
+		}
+	}
+	return out
 }
 
 // sets are the names that --rules takes for several rules.

@@ -18,6 +18,8 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"github.com/beagle-go/beagle/internal/bench"
+	"github.com/beagle-go/beagle/internal/rt"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/rules"
 )
@@ -69,7 +71,11 @@ type example struct {
 
 // examples lists the cases of a rule that have an after. Those with the option measure come first.
 func (b *build) examples(rule string) ([]example, error) {
-	ar, err := txtar.ParseFile(filepath.Join(b.rules, "testdata", rule+".txtar"))
+	files, err := filepath.Glob(filepath.Join(b.rules, "*", "testdata", rule+".txtar"))
+	if err != nil || len(files) != 1 {
+		return nil, fmt.Errorf("%s has %d golden archives: run it in the root of the module", rule, len(files))
+	}
+	ar, err := txtar.ParseFile(files[0])
 	if err != nil {
 		return nil, err
 	}
@@ -171,15 +177,15 @@ func (b *build) side(s *side) (string, error) {
 	return name, cmp.Or(b.put(name+"/candidate.go", src), b.put(name+"/pace.go", s.door(name)))
 }
 
-// measure links the program several times and runs each result.
+// measure links the program several times, runs each result, and combines the layouts.
 func (b *build) measure(links, rounds int) (map[string]rules.Measurement, error) {
 	main := fmt.Sprintf("package main\n\nimport (\n\t\"golden/differ\"\n%s)\n\nfunc main() {\n"+
 		"\tdiffer.Measure([]differ.Pair{\n%s\t}, %d)\n}\n", &b.imports, &b.table, rounds)
 	if err := b.put("main.go", main); err != nil {
 		return nil, err
 	}
-	// Run each link, and collect the ratios of its cases.
-	ratios, whys := map[string][]float64{}, map[string]string{}
+	// Run each link, and compare the sides of its cases.
+	layouts, whys := map[string][]bench.Estimate{}, map[string]string{}
 	for seed := range links {
 		paces, err := b.link(seed + 1)
 		if err != nil {
@@ -190,7 +196,7 @@ func (b *build) measure(links, rounds int) (map[string]rules.Measurement, error)
 				whys[p.Name] = p.Why
 				continue
 			}
-			ratios[p.Name] = append(ratios[p.Name], p.Ratio)
+			layouts[p.Name] = append(layouts[p.Name], p.estimate())
 		}
 	}
 	// A rule has a measurement if every link gave one, and otherwise the reason.
@@ -198,18 +204,30 @@ func (b *build) measure(links, rounds int) (map[string]rules.Measurement, error)
 	for name, why := range whys {
 		out[name] = rules.Measurement{Why: why, Case: b.cases[name]}
 	}
-	for _, name := range slices.Sorted(maps.Keys(ratios)) {
-		if len(ratios[name]) == links {
-			out[name] = rules.Measurement{Ratio: summary(ratios[name]), Case: b.cases[name]}
+	for name, estimates := range layouts {
+		if len(estimates) == links {
+			out[name] = rules.Measurement{Ratio: rounded(bench.Combine(estimates).Ratio), Case: b.cases[name]}
 		}
 	}
 	return out, nil
 }
 
+// An outcome holds the slices of a case in one link, or why there are none.
 type outcome struct {
-	Name  string
-	Ratio float64
-	Why   string
+	Name string
+	Wall [2][]int64
+	Why  string
+}
+
+// estimate compares the old side of a case with the new one. Each round is a slice of both.
+func (o outcome) estimate() bench.Estimate {
+	return bench.Compare(&rt.Timing{
+		Passes:  []int{1, 1},
+		Windows: 1,
+		Window:  make([]int, len(o.Wall[0])),
+		Wall:    o.Wall[:],
+		CPU:     make([][]int64, len(o.Wall)),
+	}, 0, 1)
 }
 
 // link links the examples in a random order and runs them.

@@ -6,16 +6,25 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/beagle-go/beagle/internal/bench"
 )
 
-func TestSummary(t *testing.T) {
-	r := summary([]float64{2, 2, 2})
+// TestEstimate checks that the old side's time counts over the new one's, and that drift that both
+// sides share does not.
+func TestEstimate(t *testing.T) {
+	var o outcome
+	for i := range int64(20) {
+		o.Wall[0] = append(o.Wall[0], 2000+100*i)
+		o.Wall[1] = append(o.Wall[1], 1000+50*i)
+	}
+	e := o.estimate()
+	if math.Abs(e.Log-math.Log(2)) > 1e-9 || e.Pairs != 20 {
+		t.Errorf("a side of twice the time gives %+v", e)
+	}
+	r := rounded(bench.Combine([]bench.Estimate{e, e, e}).Ratio)
 	if r.Point != 2 || r.Low != 2 || r.High != 2 {
 		t.Errorf("three equal links give %+v", r)
-	}
-	r = summary([]float64{1, 4}) // one degree of freedom: half of ln 4, times 12.706
-	if r.Point != 2 || math.Abs(math.Log(r.High/2)-12.706*math.Log(2)) > 0.01 {
-		t.Errorf("1 and 4 give %+v", r)
 	}
 	if got := round(12.3456); got != 12.35 {
 		t.Errorf("round gives %v", got)

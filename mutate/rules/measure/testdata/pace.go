@@ -2,12 +2,10 @@ package differ
 
 import (
 	"encoding/json"
-	"math"
 	"math/rand/v2"
 	"os"
 	"reflect"
 	"runtime"
-	"slices"
 	"time"
 )
 
@@ -25,13 +23,12 @@ type Pair struct {
 	Old, New Side
 }
 
-// A Pace is the outcome of one pair in one program: the median of the ratios
-// of old time to new time.
+// A Pace holds the slices of one pair in one program.
 type Pace struct {
-	Name   string  `json:"name"`
-	Ratio  float64 `json:"ratio"`
-	Inputs int     `json:"inputs"`
-	Why    string  `json:"why,omitempty"` // why there is no ratio
+	Name   string     `json:"name"`
+	Inputs int        `json:"inputs"`
+	Wall   [2][]int64 `json:"wall"`          // nanoseconds of the slices of each round, old and new
+	Why    string     `json:"why,omitempty"` // why there are none
 }
 
 // Measure times all pairs and prints a Pace for each.
@@ -59,26 +56,15 @@ func (p *Pair) measure(rounds int) Pace {
 		return pace
 	}
 	n := p.calls(pace.Inputs)
-	ratios := make([]float64, 0, rounds)
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range rounds {
-		first, second := p.Old.Run, p.New.Run
-		swap := rng.IntN(2) == 0
-		if swap {
-			first, second = second, first
-		}
+		sides := [2]func(int){p.Old.Run, p.New.Run}
+		first := rng.IntN(2)
+		a, b := sides[first], sides[1-first]
 		// ABBA: what drifts slowly cancels out.
-		a1, b1, b2, a2 := took(first, n), took(second, n), took(second, n), took(first, n)
-		r := float64(a1+a2) / float64(b1+b2)
-		if swap {
-			r = 1 / r
-		}
-		ratios = append(ratios, r)
-	}
-	slices.Sort(ratios)
-	pace.Ratio = ratios[len(ratios)/2]
-	if math.IsInf(pace.Ratio, 0) || math.IsNaN(pace.Ratio) {
-		pace.Ratio, pace.Why = 0, "too fast for the clock"
+		a1, b1, b2, a2 := took(a, n), took(b, n), took(b, n), took(a, n)
+		pace.Wall[first] = append(pace.Wall[first], int64(a1+a2))
+		pace.Wall[1-first] = append(pace.Wall[1-first], int64(b1+b2))
 	}
 	return pace
 }

@@ -1,0 +1,113 @@
+package facts
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+
+	"github.com/beagle-go/beagle/mutate"
+)
+
+// This file recognises variables, and fields and elements of them, that keep their values.
+
+// PlainPlace reports whether an expression names a variable, or a field of one.
+func PlainPlace(p *mutate.Pass, e ast.Expr) bool {
+	sel, ok := e.(*ast.SelectorExpr)
+	if !ok {
+		return p.Var(e) != nil
+	}
+	v := p.Var(sel.X)
+	if v == nil || p.Var(sel) == nil && p.Info.Selections[sel] == nil {
+		return false
+	}
+	_, id := sel.X.(*ast.Ident)
+	return id && p.Info.Selections[sel] != nil && p.Info.Selections[sel].Kind() == types.FieldVal
+}
+
+// FieldChain reports whether an expression is a local variable, or a field of one, or of that. The
+// same one has the same value until code assigns.
+func FieldChain(p *mutate.Pass, e ast.Expr) bool {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return IsLocal(p, p.Var(e))
+	case *ast.SelectorExpr:
+		s := p.Info.Selections[e]
+		return s != nil && s.Kind() == types.FieldVal && FieldChain(p, e.X)
+	}
+	return false
+}
+
+// HeldStill reports whether e is a global or a field of slice or map type that holds one value
+// during the whole loop.
+func HeldStill(p *mutate.Pass, e ast.Expr, loop ast.Stmt) bool {
+	t := p.Info.TypeOf(e)
+	if t == nil {
+		return false
+	}
+	// Only slices and maps are headers whose copy still reaches the same elements.
+	switch t.Underlying().(type) {
+	case *types.Slice, *types.Map:
+	default:
+		return false
+	}
+	switch e := e.(type) {
+	// A variable of the package must not be replaced by anything that the loop calls.
+	case *ast.Ident:
+		v := p.Var(e)
+		return p.IsGlobal(v) && !MayReplace(p, loop)
+	// A field may be held if the loop writes elements through it at most.
+	case *ast.SelectorExpr:
+		sel := p.Info.Selections[e]
+		base := p.Var(e.X)
+		if sel == nil || sel.Kind() != types.FieldVal || base == nil || len(sel.Index()) != 1 ||
+			!storesThroughFields(p, base, loop) || Captured.Of(p)[base] {
+			return false
+		}
+		if _, ptr := base.Type().Underlying().(*types.Pointer); ptr && !DereferencedBefore(p, base, loop) {
+			return false // a nil pointer must not panic earlier, nor if the loop does not run
+		}
+		return !MayReplace(p, loop)
+	}
+	return false
+}
+
+// storesThroughFields reports whether the loop changes nothing of base but elements of what its
+// fields hold.
+func storesThroughFields(p *mutate.Pass, base *types.Var, loop ast.Node) bool {
+	// Only uses that change something are of interest.
+	for _, id := range p.Uses(base, loop) {
+		if !p.Changes(id) {
+			continue
+		}
+		// The change must go through a field of base to an element of a slice or map: base itself
+		// and the field then stay.
+		field, ok := p.Parent(id).(*ast.SelectorExpr)
+		if !ok || p.PointerMethod(field) {
+			return false
+		}
+		ix, ok := p.Parent(field).(*ast.IndexExpr)
+		if !ok || ix.X != ast.Expr(field) {
+			return false
+		}
+		switch p.Info.TypeOf(field).Underlying().(type) {
+		case *types.Slice, *types.Map:
+		default:
+			return false // an array is a part of base
+		}
+		if u, ok := p.Parent(ix).(*ast.UnaryExpr); ok && u.Op == token.AND {
+			return false
+		}
+	}
+	return true
+}
+
+// MayReplace reports whether the loop may store a slice, a map, or a value that contains one,
+// outside local variables.
+func MayReplace(p *mutate.Pass, loop ast.Node) bool {
+	return !ChangesOnly(p, loop, func(l ast.Expr) bool { return IsBasic(p.Info.TypeOf(l)) },
+		func(call *ast.CallExpr) bool {
+			_, grows := p.IsBuiltin(call, "append")
+			s, ok := p.Info.TypeOf(call).Underlying().(*types.Slice)
+			return grows && ok && IsBasic(s.Elem())
+		})
+}

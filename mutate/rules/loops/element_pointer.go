@@ -1,0 +1,98 @@
+package loops
+
+import (
+	"go/ast"
+	"go/types"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
+	"github.com/beagle-go/beagle/mutate/rules/internal/edit"
+)
+
+// elementPointer (catalogue L5 for one element) matches a variable that takes a copy of an element
+// and of which code reads parts. It keeps the element's address instead.
+var elementPointer = &mutate.Mutator{
+	Name: "element-pointer",
+	Doc: "Read an element in place instead of copying it into a variable, when it does not fit registers and code " +
+		"reads only parts of it. Legal because nothing that runs while the variable lives changes memory, and the " +
+		"variable stays as it is.",
+	Example: mutate.Shows(`entry := table[middle]
+if r < entry.first {`,
+		`entry := &table[middle] // not copied
+if r < entry.first {`),
+	Class:   beagle.E0,
+	Gain:    1.1,
+	Find:    findElementPointers,
+	Rewrite: edit.Precomputed,
+}
+
+// findElementPointers looks for variables that hold a copy of an element, in code that runs often.
+// The statements after the copy decide whether a pointer will do.
+func findElementPointers(p *mutate.Pass) []mutate.Site {
+	var sites []mutate.Site
+	for list := range p.Lists() {
+		for i, s := range list {
+			d, ok := facts.Declares(p, s)
+			// A copy costs little where it is made once.
+			if !ok || p.FuncOf(s) == nil || !facts.TakesTime(p, s) {
+				continue
+			}
+			if edits := elementEdits(p, d, list[i+1:]); edits != nil {
+				sites = append(sites, edit.Site(s, "copy in "+d.Var.Name(), edits...))
+			}
+		}
+	}
+	return sites
+}
+
+// elementEdits rewrites a declaration and the uses in the statements after it.
+func elementEdits(p *mutate.Pass, d facts.Declaration, rest []ast.Stmt) []mutate.Edit {
+	// Only a short declaration has no type that would have to become a pointer.
+	if _, short := d.Stmt.(*ast.AssignStmt); !short {
+		return nil
+	}
+	// A value in registers is cheap to copy. A pointer to the element is as good as the copy only
+	// if nothing changes the copy.
+	ix, ok := d.Value.(*ast.IndexExpr)
+	if !ok || facts.InRegisters(d.Var.Type()) || facts.Captured.Of(p)[d.Var] || p.Assigned(d.Var, p.FuncOf(d.Stmt)) {
+		return nil
+	}
+	// An element of a map has no address.
+	if _, slice := p.Info.TypeOf(ix.X).Underlying().(*types.Slice); !slice {
+		return nil
+	}
+	// As long as the name lives nothing may write elements of this type or replace the slice: the
+	// copy would not have noticed.
+	for _, s := range rest {
+		if !facts.ChangesOnlyLocals(p, s, p.Var(ix.X)) || facts.ChangesWhole(p, s) {
+			return nil
+		}
+	}
+	// A field is reached through a pointer as before. An index of a generic type, and a use of the
+	// whole value, need the star.
+	_, generic := types.Unalias(d.Var.Type()).(*types.TypeParam)
+	parts := 0
+	edits := []mutate.Edit{p.Replace(ix, "&"+p.Text(ix))}
+	for _, id := range p.Uses(d.Var, p.FuncOf(d.Stmt)) {
+		switch up := p.Parent(id).(type) {
+		case *ast.SelectorExpr:
+			parts++
+			continue
+		case *ast.IndexExpr:
+			if up.X == ast.Expr(id) {
+				parts++
+				if generic {
+					edits = append(edits, p.Replace(id, "(*"+id.Name+")"))
+				}
+				continue
+			}
+		}
+		edits = append(edits, p.Replace(id, "*"+id.Name))
+	}
+	// Where only the whole value is used, it is copied at its first use anyway.
+	if parts == 0 {
+		return nil
+	}
+	return edits
+}
