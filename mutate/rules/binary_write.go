@@ -9,6 +9,7 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
+	"github.com/beagle-go/beagle/mutate/facts"
 )
 
 // binaryWrite (part of catalogue A9) matches calls of binary.Write with a number. It writes the
@@ -42,6 +43,10 @@ func findBinaryWrites(p *mutate.Pass) []mutate.Site {
 			var writes []numberWrite
 			for call := range mutate.Nodes[*ast.CallExpr](p, fn) {
 				w, ok := numberWritten(p, call)
+				if n := len(writes); n > 0 && call.End() < writes[n-1].call.End() &&
+					call.Pos() >= writes[n-1].call.Args[2].Pos() {
+					continue // the number of the other call is replaced as a whole
+				}
 				if ok && syntax.IsNamed(syntax.Pointee(p.Info.TypeOf(call.Args[0])), "bytes", "Buffer") == buffer {
 					writes = append(writes, w)
 				}
@@ -88,6 +93,9 @@ func unsignedText(p *mutate.Pass, e ast.Expr) (text string, bits int64, ok bool)
 	}
 	bits = types.SizesFor("gc", "amd64").Sizeof(b) * 8
 	plain := fmt.Sprintf("uint%d", bits)
+	if !facts.Means(p, e.Pos(), plain, types.Universe.Lookup(plain)) {
+		return "", 0, false
+	}
 	switch b.Kind() {
 	case types.Uint8, types.Uint16, types.Uint32, types.Uint64:
 		if types.Identical(tv.Type, b) {
