@@ -285,8 +285,8 @@ const (
 )
 
 // coveredFunctions runs some benchmarks of a package, drawn by the seed, for a few iterations each.
-// It lists the functions that every iteration of one of them runs: twice as many iterations call
-// them so many times more. A function that only prepares a benchmark is called as often.
+// It lists the functions that every iteration of one of them runs: each further iteration calls
+// them once more. A function that only prepares a benchmark is called as often as before.
 func (d *drawer) coveredFunctions(ctx context.Context, dir, pkg string) ([]string, error) {
 	// Build the package's tests with counters.
 	scratch, err := os.MkdirTemp("", "field-cover-")
