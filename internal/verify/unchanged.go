@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// undone drops the findings in a version that the original has too, if its callees are copied alike:
-// a lock, a log line or a table that the first call fills, in a callee that a rewrite changed
-// elsewhere. Each function must do such things by the same statements as in base, in the same order,
-// under the same conditions, and with operands that the same statements set. Then the version does
-// them as often as the original, and with the same values. If one function differs, all findings
-// stay, since one function may give another its operands.
+// undone drops the findings in a version that the original has too, if its callees are copied
+// alike: a lock, a log line or a table that the first call fills, in a callee that a rewrite
+// changed elsewhere. Each function must do such things by the same statements as in base, in the
+// same order, under the same conditions, and with operands that the same statements set. Then the
+// version does them as often as the original, and with the same values. If one function differs,
+// all findings stay, since one function may give another its operands.
 func undone(base, cand *code, inBase, inCand []Violation) []Violation {
 	was, is := base.deeds(inBase), cand.deeds(inCand)
 	unsure := func(v Violation) bool { return v.key == unread }
@@ -68,8 +68,8 @@ func (c *code) deeds(found []Violation) map[string][]string {
 	return out
 }
 
-// A step is a simple statement, or the head of one that holds others.
-type step struct {
+// A plainStatement is a simple statement, or the head of one that holds others.
+type plainStatement struct {
 	node       ast.Stmt
 	start, end token.Pos
 	path       string // the heads of the statements around it
@@ -81,62 +81,56 @@ type step struct {
 // statementsOf returns the texts of the statements at marked places, of all that set their
 // operands, and of all jumps, in source order: a jump decides how often other statements run.
 func (c *code) statementsOf(fn *ast.FuncDecl, marks map[token.Pos]string) (out []string) {
-	steps := c.steps(fn)
+	list := c.plainStatements(fn)
 	needed, vars := map[int]bool{}, map[types.Object]bool{}
 	take := func(i int) {
 		needed[i] = true
-		maps.Copy(vars, steps[i].heads)
-		maps.Copy(vars, steps[i].own)
+		maps.Copy(vars, list[i].heads)
+		maps.Copy(vars, list[i].own)
 	}
 	// Take the innermost statement of each mark. A finding of the whole function has none.
 	for _, pos := range slices.Sorted(maps.Keys(marks)) {
 		out = append(out, marks[pos])
-		for i := len(steps) - 1; i >= 0; i-- {
-			if s := &steps[i]; s.start <= pos && pos < s.end {
+		for i := len(list) - 1; i >= 0; i-- {
+			if s := &list[i]; s.start <= pos && pos < s.end {
 				take(i)
 				break
 			}
 		}
 	}
 	// Take the jumps, without the results of a return.
-	for i := range steps {
-		if s := &steps[i]; !needed[i] && s.jumps() {
-			s.text, s.own = s.path+"jump", nil
+	for i := range list {
+		s := &list[i]
+		switch s.node.(type) {
+		case *ast.ReturnStmt:
+			if !needed[i] {
+				s.text, s.own = s.path+"return", nil
+				take(i)
+			}
+		case *ast.BranchStmt:
 			take(i)
 		}
 	}
 	// Take what sets their operands, and the operands of that.
 	for changed := true; changed; {
 		changed = false
-		for i := range steps {
-			if !needed[i] && c.sets(&steps[i], vars) {
+		for i := range list {
+			if !needed[i] && c.sets(&list[i], vars) {
 				take(i)
 				changed = true
 			}
 		}
 	}
-	for i := range steps {
+	for i := range list {
 		if needed[i] {
-			out = append(out, steps[i].text)
+			out = append(out, list[i].text)
 		}
 	}
 	return out
 }
 
-// jumps reports whether a step leaves a loop or the function. The labels of branches are in the
-// text.
-func (s *step) jumps() bool {
-	switch s.node.(type) {
-	case *ast.ReturnStmt:
-		return true
-	case *ast.BranchStmt:
-		return true
-	}
-	return false
-}
-
-// steps lists the statements of a function in source order.
-func (c *code) steps(fn *ast.FuncDecl) (out []step) {
+// plainStatements lists the statements of a function in source order.
+func (c *code) plainStatements(fn *ast.FuncDecl) (out []plainStatement) {
 	var around []ast.Node
 	ast.Inspect(fn.Body, func(n ast.Node) bool {
 		if n == nil {
@@ -148,7 +142,7 @@ func (c *code) steps(fn *ast.FuncDecl) (out []step) {
 		if _, block := n.(*ast.BlockStmt); !ok || block {
 			return true
 		}
-		t := step{node: s, start: s.Pos(), end: headEnd(s), heads: map[types.Object]bool{},
+		t := plainStatement{node: s, start: s.Pos(), end: headEnd(s), heads: map[types.Object]bool{},
 			own: map[types.Object]bool{}}
 		for _, a := range around {
 			head := c.headAround(a, s)
@@ -235,9 +229,9 @@ func (c *code) words(from, to token.Pos) string {
 	return strings.Join(strings.Fields(c.src[c.fset.Position(from).Offset:c.fset.Position(to).Offset]), " ")
 }
 
-// sets reports whether a step may set one of the variables, by its name or its address, or write to
-// memory that one leads to: any step that names such a variable may.
-func (c *code) sets(s *step, vars map[types.Object]bool) bool {
+// sets reports whether a statement may set one of the variables, by its name or its address, or write to
+// memory that one leads to: any statement that names such a variable may.
+func (c *code) sets(s *plainStatement, vars map[types.Object]bool) bool {
 	for v := range s.own {
 		if vars[v] && !isPlain(v.Type()) {
 			return true

@@ -25,6 +25,9 @@ var (
 func Width(s string) int {
 	n := 0
 	for _, r := range s {
+		if r == ' ' {
+			continue
+		}
 		n += wide(r)
 	}
 	note(s, n)
@@ -82,19 +85,20 @@ func TestUnchanged(t *testing.T) {
 	changed := strings.NewReplacer("return x * 2", "return 2 * x", "s[i] == 'x'", "'x' == s[i]").Replace(wide)
 	static(t, u, "changes elsewhere", changed, false, beagle.Equal)
 	for name, edit := range map[string][2]string{
-		"a count twice":               {"calls.Add(weight)", "calls.Add(weight)\ncalls.Add(weight)"},
-		"a count of another size":     {"weight := int64(1)", "weight := int64(r)"},
-		"a count in a loop":           {"calls.Add(weight)", "for range 2 {\ncalls.Add(weight)\n}"},
-		"a count under a condition":   {"calls.Add(weight)", "if r > 9 {\ncalls.Add(weight)\n}"},
-		"a way past the count":        {"weight := int64(1)", "if r < 9 {\nreturn int(2 * r)\n}\nweight := int64(1)"},
-		"what was counted":            {"return 2 * x", "if calls.Load() > 9999 {\nreturn 0\n}\nreturn 2 * x"},
-		"another value for a callee":  {"twiceForWidth(r)", "twiceForWidth(r&^1) + int(r&1)*2"},
-		"the table in the target":     {"n += wideForWidth(r)", "if n < len(widths) {\nn += wideForWidth(r)\n}"},
-		"a call left out":             {"noteForWidth(s, n)", "if n > 100 {\nnoteForWidth(s, n)\n}"},
-		"results in the callees' map": {"seen[s] = seen[s] + 1", "seen[s] = n"},
-		"a key for its own results":   {"if n > 100 {", "s += \"#\"\nif n > 100 {"},
-		"a key by another name":       {"copied := len(b)", "copied := len(b)\na := b\na[0] = '#'"},
-		"another order":               {"once.Do(fill)\n\tx := int(r)", "x := int(r)\n\tx += len(widths)\n\tonce.Do(fill)"},
+		"a count twice":                {"calls.Add(weight)", "calls.Add(weight)\ncalls.Add(weight)"},
+		"a count of another size":      {"weight := int64(1)", "weight := int64(r)"},
+		"a count in a loop":            {"calls.Add(weight)", "for range 2 {\ncalls.Add(weight)\n}"},
+		"a count under a condition":    {"calls.Add(weight)", "if r > 9 {\ncalls.Add(weight)\n}"},
+		"a way past the count":         {"weight := int64(1)", "if r < 9 {\nreturn int(2 * r)\n}\nweight := int64(1)"},
+		"what was counted":             {"return 2 * x", "if calls.Load() > 9999 {\nreturn 0\n}\nreturn 2 * x"},
+		"another value for a callee":   {"twiceForWidth(r)", "twiceForWidth(r&^1) + int(r&1)*2"},
+		"the table in the target":      {"n += wideForWidth(r)", "if n < len(widths) {\nn += wideForWidth(r)\n}"},
+		"a call left out":              {"noteForWidth(s, n)", "if n > 100 {\nnoteForWidth(s, n)\n}"},
+		"results in the callees' map":  {"seen[s] = seen[s] + 1", "seen[s] = n"},
+		"a key for its own results":    {"if n > 100 {", "s += \"#\"\nif n > 100 {"},
+		"a key by another name":        {"copied := len(b)", "copied := len(b)\na := b\na[0] = '#'"},
+		"an end before the last count": {"continue", "break"},
+		"another order":                {"once.Do(fill)\n\tx := int(r)", "x := int(r)\n\tx += len(widths)\n\tonce.Do(fill)"},
 	} {
 		cheat := strings.Replace(changed, edit[0], edit[1], 1)
 		if cheat == changed {
