@@ -285,7 +285,8 @@ const (
 )
 
 // coveredFunctions runs some benchmarks of a package, drawn by the seed, for a few iterations each.
-// It lists the functions that every iteration of one of them runs.
+// It lists the functions that every iteration of one of them runs: each further iteration calls
+// them once more. A function that only prepares a benchmark is called as often as before.
 func (d *drawer) coveredFunctions(ctx context.Context, dir, pkg string) ([]string, error) {
 	// Build the package's tests with counters.
 	scratch, err := os.MkdirTemp("", "field-cover-")
@@ -294,7 +295,7 @@ func (d *drawer) coveredFunctions(ctx context.Context, dir, pkg string) ([]strin
 	}
 	defer os.RemoveAll(scratch)
 	binary := filepath.Join(scratch, "package.test")
-	build := exec.CommandContext(ctx, "go", "test", "-mod=mod", "-c", "-covermode=count", "-o", binary, pkg)
+	build := exec.CommandContext(ctx, "go", "test", "-mod=mod", "-c", "-covermode=atomic", "-o", binary, pkg)
 	build.Dir, build.Env = dir, append(os.Environ(), "GOWORK=off")
 	if said, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%w: %s", err, complaint(string(said)))
@@ -315,18 +316,19 @@ func (d *drawer) coveredFunctions(ctx context.Context, dir, pkg string) ([]strin
 	var problem error
 	ended := 0
 	for _, name := range names[:min(len(names), ranBenchmarks)] {
-		profile := filepath.Join(scratch, name)
-		_, err := output(ctx, at, binary, "-test.run", "^$", "-test.bench", "^"+name+"$", "-test.benchtime",
-			fmt.Sprint(iterations, "x"), "-test.coverprofile", profile)
+		once, err := countCalls(ctx, at, binary, name, iterations)
+		var twice []*cover.Profile
+		if err == nil {
+			twice, err = countCalls(ctx, at, binary, name, 2*iterations)
+		}
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		profiles, parseErr := cover.ParseProfiles(profile)
-		if parseErr != nil || len(profiles) == 0 {
-			problem = fmt.Errorf("%s: %w", name, cmp.Or(err, parseErr, errors.New("no profile")))
+		if err != nil {
+			problem = fmt.Errorf("%s: %w", name, err)
 			continue
 		}
-		found, err := workers(at, pkg, profiles)
+		found, err := workers(at, pkg, once, twice)
 		if err != nil {
 			return nil, err
 		}
@@ -338,6 +340,19 @@ func (d *drawer) coveredFunctions(ctx context.Context, dir, pkg string) ([]strin
 	}
 	slices.Sort(out)
 	return slices.Compact(out), nil
+}
+
+// countCalls runs a benchmark for some iterations, and returns how often each block of the package
+// ran.
+func countCalls(ctx context.Context, dir, binary, name string, iterations int) ([]*cover.Profile, error) {
+	profile := filepath.Join(filepath.Dir(binary), name)
+	_, err := output(ctx, dir, binary, "-test.run", "^$", "-test.bench", "^"+name+"$", "-test.benchtime",
+		fmt.Sprint(iterations, "x"), "-test.coverprofile", profile)
+	profiles, parseErr := cover.ParseProfiles(profile)
+	if parseErr != nil || len(profiles) == 0 {
+		return nil, cmp.Or(err, parseErr, errors.New("no profile"))
+	}
+	return profiles, os.Remove(profile) // the next run may leave none
 }
 
 // output runs a program for a while, and returns what it prints.
@@ -356,14 +371,14 @@ func complaint(output string) string { return strings.ReplaceAll(tail.Last(outpu
 // Functions that count as doing the benchmarks' work.
 const (
 	leastStatements = 4 // smaller ones are inlined, and no profile shows them
-	iterations      = 5 // of each benchmark: a function that runs less often prepares it
+	iterations      = 5 // of each benchmark, and then twice as many
 )
 
-// workers lists the functions of a package that a profile counted at least once in
-// each iteration.
-func workers(dir, pkg string, profiles []*cover.Profile) ([]string, error) {
+// workers lists the functions of a package that each iteration of a benchmark ran at least once.
+// The second profile counted twice as many iterations as the first.
+func workers(dir, pkg string, once, twice []*cover.Profile) ([]string, error) {
 	var out []string
-	for _, p := range profiles {
+	for i, p := range twice {
 		path := filepath.Join(dir, filepath.Base(p.FileName))
 		fset := token.NewFileSet()
 		f, err := parser.ParseFile(fset, path, nil, parser.ParseComments|parser.SkipObjectResolution)
@@ -378,22 +393,29 @@ func workers(dir, pkg string, profiles []*cover.Profile) ([]string, error) {
 			if !ok || fn.Body == nil || fn.Name.Name == "init" || fn.Name.Name == "_" {
 				continue
 			}
-			from, to := fset.Position(fn.Body.Lbrace), fset.Position(fn.Body.Rbrace)
-			statements, calls := 0, -1
-			for _, b := range p.Blocks { // in the order of the file
-				if !after(b.StartLine, b.StartCol, from) || after(b.StartLine, b.StartCol, to) {
-					continue
-				}
-				if statements += b.NumStmt; calls < 0 {
-					calls = b.Count
-				}
-			}
-			if statements >= leastStatements && calls >= iterations {
+			statements, calls := countsOf(p, fset, fn)
+			_, before := countsOf(once[i], fset, fn) // profiles of one program list the same blocks
+			if statements >= leastStatements && calls-before >= iterations {
 				out = append(out, specOf(pkg, fn))
 			}
 		}
 	}
 	return out, nil
+}
+
+// countsOf returns how many statements a function has, and how often a profile counted its calls.
+func countsOf(p *cover.Profile, fset *token.FileSet, fn *ast.FuncDecl) (statements, calls int) {
+	from, to := fset.Position(fn.Body.Lbrace), fset.Position(fn.Body.Rbrace)
+	calls = -1
+	for _, b := range p.Blocks { // in the order of the file
+		if !after(b.StartLine, b.StartCol, from) || after(b.StartLine, b.StartCol, to) {
+			continue
+		}
+		if statements += b.NumStmt; calls < 0 {
+			calls = b.Count
+		}
+	}
+	return statements, calls
 }
 
 // after reports whether a line and column lie at a position or after it.

@@ -49,9 +49,17 @@ func Tiny(n int) int { return n }
 
 func Prepare() []int {
 	var out []int
-	out = append(out, 1)
-	out = append(out, 2)
+	for range 20 {
+		out = append(out, filling(len(out)))
+	}
 	return out
+}
+
+func filling(n int) int {
+	n++
+	n++
+	n--
+	return n
 }
 
 func Unused(n int) int {

@@ -128,6 +128,7 @@ func (u *unit) runCode(in ssa.CallInstruction, r Run, args []set) {
 	code := u.codeOf(in, r.Code, args)
 	defer func(given []ssa.Value) { u.given = given }(u.given)
 	u.given = nil // the calls that follow have arguments of their own
+	var unknown set
 	for i := range code.all {
 		u.p.took(1)
 		// A method may call itself through the callee; one round on each place is enough.
@@ -172,8 +173,12 @@ func (u *unit) runCode(in ssa.CallInstruction, r Run, args []set) {
 		case p.ref.Kind == Top || p.ref.Kind == Deep:
 			u.foreign(in, nil, p.ref, r.Method, i, []set{arg})
 		case r.Method != "":
-			u.knownMethod(in, nil, r.Method, []set{u.single(i), arg})
+			u.ownMethods(in, nil, r.Method, []set{u.single(i), arg})
+			unknown.add(i)
 		}
+	}
+	if !unknown.empty() {
+		u.contract(in, nil, r.Method, []set{unknown, arg})
 	}
 }
 

@@ -59,3 +59,12 @@ func (s set) covers(t set) bool {
 	}
 	return true
 }
+
+// without returns the members of s that are not in t.
+func (s set) without(t set) set {
+	out := append(set(nil), s...)
+	for i := range min(len(s), len(t)) {
+		out[i] &^= t[i]
+	}
+	return out
+}

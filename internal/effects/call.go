@@ -152,16 +152,27 @@ func (u *unit) foreign(in ssa.CallInstruction, site ssa.Value, code Ref, method 
 		return
 	}
 	// The code may do anything with all that its arguments lead to: note that it runs with each of
-	// them.
-	none := true
+	// them, once.
+	var all set
 	for _, a := range args {
-		for j := range u.reach(a).all {
-			if r := u.places[j].ref; r.Kind != Invalid {
-				none = false
-				u.run(Run{code, method, r})
-			}
+		all.union(a)
+	}
+	all = u.reach(all)
+	none, by := true, methodRun{at, method}
+	for j := range all.all {
+		if u.places[j].ref.Kind != Invalid {
+			none = false
+			break
 		}
 	}
+	known := u.handed[by]
+	for j := range all.without(known).all {
+		if r := u.places[j].ref; r.Kind != Invalid {
+			u.run(Run{code, method, r})
+		}
+	}
+	known.union(all)
+	u.handed[by] = known
 	u.yielded(in, at, args)
 	// A call without such memory still runs the code.
 	if none {
@@ -239,6 +250,7 @@ func (u *unit) invoke(in ssa.CallInstruction, site ssa.Value, c *ssa.CallCommon)
 
 // invokeOn runs a method on every value that recv may hold; args[0] is the place for the receiver.
 func (u *unit) invokeOn(in ssa.CallInstruction, site ssa.Value, recv set, method string, args []set) {
+	var unknown set
 	for i := range recv.all {
 		p := u.places[i]
 		// A function value has no methods of an interface.
@@ -254,28 +266,27 @@ func (u *unit) invokeOn(in ssa.CallInstruction, site ssa.Value, recv set, method
 		case p.ref.Kind == Top || p.ref.Kind == Deep:
 			u.foreign(in, site, p.ref, method, i, args[1:])
 		default:
-			u.method(in, site, i, method, args)
+			args[0] = u.single(i)
+			u.ownMethods(in, site, method, args)
+			unknown.add(i)
 		}
 	}
-}
-
-// method runs a method on a value of unknown type. The value may have any type that the program
-// converts to an interface, or a type from outside.
-func (u *unit) method(in ssa.CallInstruction, site ssa.Value, i int, method string, args []set) {
-	args[0] = u.single(i)
-	if !u.knownMethod(in, site, method, args) {
+	if args[0] = unknown; !unknown.empty() && !u.contract(in, site, method, args) {
 		u.opaque(site, "a method "+method, args)
 	}
 }
 
-// knownMethod runs the methods of the program's own types and applies the method's contract for all
-// other types. It reports whether the table has a contract.
-func (u *unit) knownMethod(in ssa.CallInstruction, site ssa.Value, method string, args []set) bool {
-	for _, t := range u.p.boxed {
-		if f := u.p.method(t, method); f != nil && u.p.IsOwn(f) {
-			u.static(in, site, f, args)
-		}
+// ownMethods runs the methods of the program's own types on a value of unknown type. It may have
+// any type that the program converts to an interface.
+func (u *unit) ownMethods(in ssa.CallInstruction, site ssa.Value, method string, args []set) {
+	for _, f := range u.p.ownMethods(method) {
+		u.static(in, site, f, args)
 	}
+}
+
+// contract applies the contract of a method to values of unknown types, all at once: what it does
+// to one of them does not depend on the others. It reports whether the table has a contract.
+func (u *unit) contract(in ssa.CallInstruction, site ssa.Value, method string, args []set) bool {
 	if u.p.Table == nil || u.p.Table.Method(method) == nil {
 		return false
 	}

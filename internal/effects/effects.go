@@ -96,6 +96,7 @@ type Effects struct {
 	Into   []Ref
 	Runs   []Effect // memory handed to code that the function received
 	Panics []Effect // where the values of panics lead
+	Moves  []Effect // shared memory to which the function lets other shared memory lead
 	Shares []Effect // where results lead, other than fresh memory
 	Result []int    // for each of Shares, the number of the result
 }
@@ -125,6 +126,10 @@ func (p *Program) Effects(f *ssa.Function) *Effects {
 		out.Panics = append(out.Panics, w)
 	}
 	inorder.By(out.Panics, byPlace)
+	for _, w := range u.moved {
+		out.Moves = append(out.Moves, w)
+	}
+	inorder.By(out.Moves, byPlace)
 	// A result that shares memory has no instruction of its own, so the function's place stands for
 	// it.
 	for i := range f.Signature.Results().Len() {

@@ -29,6 +29,7 @@ type Program struct {
 	callees []*ssa.Function            // functions that are used as values
 	boxed   []types.Type               // dynamic types of interface values, each once
 	methods map[methodOf]*ssa.Function // methods of dynamic types
+	named   map[string][]*ssa.Function // own methods of the boxed types, by name
 	prog    *ssa.Program
 }
 
@@ -36,7 +37,8 @@ type Program struct {
 func NewProgram(prog *ssa.Program, own func(*ssa.Function) bool, table *Table) *Program {
 	return &Program{callers: map[*ssa.Function][]*ssa.Function{}, waiting: map[*ssa.Function]bool{}, IsOwn: own,
 		Table: table, prog: prog, done: map[*ssa.Function]*Summary{}, text: map[*ssa.Function]string{},
-		refs: map[types.Type]bool{}, calls: map[[2]*ssa.Function]bool{}, methods: map[methodOf]*ssa.Function{}}
+		refs: map[types.Type]bool{}, calls: map[[2]*ssa.Function]bool{}, methods: map[methodOf]*ssa.Function{},
+		named: map[string][]*ssa.Function{}}
 }
 
 // Values tells the program which functions serve as values and which types become interface values.
@@ -76,7 +78,22 @@ func (p *Program) values(in ssa.Instruction) {
 func (p *Program) box(t types.Type) {
 	if !slices.Contains(p.boxed, t) {
 		p.boxed = append(p.boxed, t)
+		clear(p.named)
 	}
+}
+
+// ownMethods returns the program's own methods of a name that values of unknown type may have.
+func (p *Program) ownMethods(name string) []*ssa.Function {
+	fns, ok := p.named[name]
+	if !ok {
+		for _, t := range p.boxed {
+			if f := p.method(t, name); f != nil && p.IsOwn(f) {
+				fns = append(fns, f)
+			}
+		}
+		p.named[name] = fns
+	}
+	return fns
 }
 
 // Analyse computes the summaries of the functions, and of all that they call, up to a fixed point.

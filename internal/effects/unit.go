@@ -15,7 +15,8 @@ type unit struct {
 	nodes   map[ssa.Value]int
 	pts     [][]set // what a value may point at, one set for each part of a tuple
 	running map[methodRun]bool
-	given   []ssa.Value // the arguments of the current call, for their types
+	handed  map[methodRun]set // what foreign code in a place got already
+	given   []ssa.Value       // the arguments of the current call, for their types
 }
 
 // A heap is the memory that a function may reach, with its content.
@@ -26,6 +27,7 @@ type heap struct {
 	content []set // what the references in a place point at
 	index   map[place]int
 	fields  [][]int // for a place that is a struct, the places of its fields
+	whole   []int   // for the place of a field, that of its struct
 	changed bool    // something is known that was not known a step ago
 }
 
@@ -35,6 +37,7 @@ type knownEffects struct {
 	stored  map[Store]Effect
 	runs    map[Run]Effect
 	thrown  map[Ref]Effect  // where the values of panics lead
+	moved   map[Ref]Effect  // shared memory that other shared memory leads to
 	at      ssa.Instruction // the current instruction
 }
 
@@ -64,8 +67,10 @@ func newUnit(p *Program, fn *ssa.Function) *unit {
 		heap: heap{p: p, fn: fn, index: map[place]int{}},
 		knownEffects: knownEffects{
 			written: map[int]Effect{}, stored: map[Store]Effect{}, runs: map[Run]Effect{}, thrown: map[Ref]Effect{},
+			moved: map[Ref]Effect{},
 		},
 		in: map[*ssa.Function]bool{}, nodes: map[ssa.Value]int{}, running: map[methodRun]bool{},
+		handed: map[methodRun]set{},
 	}
 	// Parameters lead to memory that only the caller knows; each has a place for it.
 	u.enter(fn)
@@ -102,6 +107,7 @@ func (h *heap) place(p place) int {
 	h.places = append(h.places, p)
 	h.content = append(h.content, nil)
 	h.fields = append(h.fields, nil)
+	h.whole = append(h.whole, i)
 	// Memory below a parameter, and shared memory, leads to itself: its inside is unknown. A
 	// parameter's own memory leads to what lies below it.
 	switch p.ref.Kind {
@@ -117,6 +123,7 @@ func (h *heap) place(p place) int {
 	if p.field != WholeValue {
 		if w := h.wholeObject(p); w != i {
 			h.fields[w] = append(h.fields[w], i)
+			h.whole[i] = w
 		}
 	}
 	return i
@@ -178,8 +185,8 @@ func (h *heap) load(s set) set {
 		for _, j := range h.fields[i] {
 			out.union(h.content[j])
 		}
-		if p := h.places[i]; p.field != WholeValue {
-			for j := range h.content[h.wholeObject(p)].all {
+		if p := &h.places[i]; p.field != WholeValue {
+			for j := range h.content[h.whole[i]].all {
 				if r := h.places[j].ref; r.Kind != Deep || r.Field != WholeValue || r.Param != p.ref.Param {
 					out.add(j) // the field knows by its own name what the whole held from the start
 				}
@@ -245,7 +252,13 @@ func (u *unit) note(i int, from set) {
 }
 
 func (u *unit) remember(s Store) {
-	if s.Into == s.From || s.Into.Kind == Shared && s.From.Kind == Shared {
+	if s.Into == s.From {
+		return
+	}
+	if s.Into.Kind == Shared && s.From.Kind == Shared {
+		if _, known := u.moved[s.From]; !known {
+			u.moved[s.From] = u.effect(s.From)
+		}
 		return
 	}
 	if _, known := u.stored[s]; !known {

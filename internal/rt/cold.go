@@ -124,6 +124,45 @@ func (p *replayer[A, R]) inPlace(i int, mine, now, before *A, again bool) *Diff 
 // copyInto copies the content of src, which no other code has, into the memory behind dst, where
 // there is room.
 func copyInto(dst, src reflect.Value) {
+	f := filler{copied: map[piece]reflect.Value{}, filled: map[piece]bool{}}
+	f.fill(dst, src)
+}
+
+// A filler copies each piece of memory once: content may lead back to itself, as nodes that know
+// their parents do.
+type filler struct {
+	copied map[piece]reflect.Value // where the content of a piece of src is now
+	filled map[piece]bool          // pieces of dst that hold content of src
+}
+
+// A piece is the memory behind a pointer or a slice.
+type piece struct {
+	at  uintptr
+	len int
+	t   reflect.Type
+}
+
+// turn sets dst to where the content of src is already, or to src if dst's own memory is in use.
+// Otherwise it reports that this memory is to be filled.
+func (f filler) turn(dst, src reflect.Value, n int) bool {
+	from := piece{src.Pointer(), n, src.Type()}
+	if known, ok := f.copied[from]; ok {
+		dst.Set(known)
+		return false
+	}
+	to := piece{dst.Pointer(), 0, dst.Type()}
+	if f.filled[to] {
+		dst.Set(src)
+		f.copied[from] = src
+		return false
+	}
+	f.copied[from], f.filled[to] = reflect.New(dst.Type()).Elem(), true
+	f.copied[from].Set(dst)
+	return true
+}
+
+// fill is copyInto for a part of the content.
+func (f filler) fill(dst, src reflect.Value) {
 	// A value without memory of its own is replaced.
 	if special(dst.Type()) != nil || !leadsToMemory(dst.Type()) {
 		dst.Set(src)
@@ -138,8 +177,11 @@ func copyInto(dst, src reflect.Value) {
 			return
 		}
 		dst.Set(dst.Slice(0, n))
+		if !f.turn(dst, src, n) {
+			return
+		}
 		for k := range n {
-			copyInto(dst.Index(k), src.Index(k))
+			f.fill(dst.Index(k), src.Index(k))
 		}
 	// The value of a pointer is filled in place, and a map is emptied first.
 	case reflect.Pointer:
@@ -147,7 +189,9 @@ func copyInto(dst, src reflect.Value) {
 			dst.Set(src)
 			return
 		}
-		copyInto(dst.Elem(), src.Elem())
+		if f.turn(dst, src, 0) {
+			f.fill(dst.Elem(), src.Elem())
+		}
 	case reflect.Map:
 		if dst.IsNil() || src.IsNil() {
 			dst.Set(src)
@@ -159,11 +203,11 @@ func copyInto(dst, src reflect.Value) {
 		}
 	case reflect.Struct:
 		for k := range dst.NumField() {
-			copyInto(reachable(dst.Field(k)), reachable(src.Field(k)))
+			f.fill(reachable(dst.Field(k)), reachable(src.Field(k)))
 		}
 	case reflect.Array:
 		for k := range dst.Len() {
-			copyInto(dst.Index(k), src.Index(k))
+			f.fill(dst.Index(k), src.Index(k))
 		}
 	default:
 		dst.Set(src)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/types"
+	"slices"
 	"strings"
 
 	"github.com/beagle-go/beagle/internal/syntax"
@@ -11,12 +12,14 @@ import (
 
 // An allowance lists the effects of the original with copies of its callees. A version may have the
 // same effects, each function those of its own original, or of that one's callees: end a walk over
-// a map, or print an address. By a digest it may decide only where its own original does. In place,
-// copies may also keep the state that their originals keep. So the target's own text reaches the
-// callees' state by the same calls as in the original, and by no others.
+// a map, read a value by reflection, or print an address. By a digest it may decide only where its
+// own original does. In place, copies may also keep the state that their originals keep. So the
+// target's own text reaches the callees' state by the same calls as in the original, and by no
+// others.
 type allowance struct {
 	anywhere map[string]bool // keys of writes to memory, and of locks, which excuse every function
 	callees  map[string]*callee
+	main     bool // package main has another name while versions are compared
 }
 
 // A callee is a function of the original with copies, under the name of its copy.
@@ -30,7 +33,8 @@ type callee struct {
 // calleesDo reads the original with copies of its callees: with all at once, and with each alone,
 // since a copy may call the original of another copy.
 func (e *Env) calleesDo() *allowance {
-	c := &allowance{anywhere: map[string]bool{}, callees: map[string]*callee{}}
+	c := &allowance{anywhere: map[string]bool{}, callees: map[string]*callee{},
+		main: e.Unit.Package.Name == "main"}
 	// Read the original with copies of all its callees, and let callers do the same as their
 	// callees.
 	wide, copies := e.Unit.Copies.WidenWhole(e.Unit.Target.Source)
@@ -91,7 +95,7 @@ func (c *allowance) hoist() {
 					continue
 				}
 				for key := range c.callees[to].keys {
-					if stateless(key) && key != digestKey && key != sumKey && !f.keys[key] {
+					if c.stateless(key) && key != digestKey && key != sumKey && !f.keys[key] {
 						f.keys[key], changed = true, true
 					}
 				}
@@ -123,7 +127,7 @@ func (e *Env) find(src string, all *allowance) {
 	for _, v := range inspect(c) {
 		fn := c.funcAt(v.Line)
 		switch {
-		case fn != nil && stateless(v.key):
+		case fn != nil && all.stateless(v.key):
 			all.callees[c.nameOf(fn)].keys[v.key] = true
 		case !e.InPlace:
 		case c.anywhere(v.key):
@@ -136,31 +140,71 @@ func (e *Env) find(src string, all *allowance) {
 }
 
 // stateless reports whether a key stands for an effect that keeps nothing between calls.
-func stateless(key string) bool {
+func (c *allowance) stateless(key string) bool {
 	switch key {
 	case digestKey, sumKey, "map order", "word size", "format", "address":
 		return true
 	}
-	return strings.HasPrefix(key, "identity ")
+	return strings.HasPrefix(key, "identity ") || reflects(key) && !c.main
 }
+
+// reflects reports whether a key stands for reflection that keeps nothing. The rule of memory sees
+// what it writes, and the rule of names what it calls types.
+func reflects(key string) bool {
+	name, ok := strings.CutPrefix(key, "use reflect.")
+	return ok && !unruly[name]
+}
+
+// unruly lists the functions of package reflect that run code, use channels, tell where memory
+// lies, or follow the order of a map.
+var unruly = set(`MakeFunc NewAt Select SliceAt
+	Value.Call Value.CallSlice Value.Method Value.MethodByName Value.Close Value.Recv Value.Send Value.TryRecv
+	Value.TrySend Value.Pointer Value.UnsafeAddr Value.UnsafePointer Value.InterfaceData Value.Equal
+	Value.MapKeys Value.MapRange Value.Seq Value.Seq2`)
 
 // touch is a statement without an effect.
 const touch = "_ = 0x0"
 
-// touched returns a version in which one copy differs from its original in text, but not in
-// behaviour. So Narrow keeps that copy.
-func (e *Env) touched(src, name string) string {
+// touched returns a version in which some copies differ from their originals in text, but not in
+// behaviour. So Narrow keeps those copies.
+func (e *Env) touched(src string, names ...string) string {
 	f, problem := e.Unit.Reader.Parse(src)
 	if problem != nil {
 		return src
 	}
+	var edits []syntax.Edit
 	for _, d := range f.AST.Decls {
-		if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == name {
+		if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && slices.Contains(names, fn.Name.Name) {
 			body := f.Fset.Position(fn.Body.Lbrace).Offset + 1
-			return syntax.Apply(f.Src, []syntax.Edit{{Start: body, End: body, New: "\n" + touch + "\n"}})
+			edits = append(edits, syntax.Edit{Start: body, End: body, New: "\n" + touch + "\n"})
 		}
 	}
-	return src
+	return syntax.Apply(f.Src, edits)
+}
+
+// originalLike returns the original with the same copies of callees as a version; nil without any.
+func (e *Env) originalLike(cand *code) *code {
+	var names []string
+	for _, fn := range cand.declared() {
+		if name := cand.nameOf(fn); e.Unit.Copies.CopyOf(name) != "" {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	key := strings.Join(names, " ")
+	if known, ok := e.alike.Load(key); ok || key == "" {
+		c, _ := known.(*code)
+		return c
+	}
+	wide, _ := e.Unit.Copies.WidenWhole(e.Unit.Target.Source)
+	var out *code
+	if text, err := e.Unit.Copies.Narrow(e.touched(wide, names...)); err == nil {
+		if f, problem := e.Unit.Reader.Parse(text); problem == nil {
+			out = e.codeOf(f)
+		}
+	}
+	e.alike.Store(key, out)
+	return out
 }
 
 // excuse reports whether a callee of the original has the effect that a version has there.

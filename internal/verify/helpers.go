@@ -316,9 +316,10 @@ func functionsIn(f *ssa.Function) (list []*ssa.Function) {
 	return list
 }
 
-// noteTouched records the package variables that a function writes, or whose memory it gives away.
+// noteTouched records the package variables that a function writes, or whose memory it gives away
+// or lets another variable lead to.
 func noteTouched(found *effects.Effects, touched map[string]bool) {
-	for _, list := range [][]effects.Effect{found.Writes, found.Stores, found.Runs, found.Shares} {
+	for _, list := range [][]effects.Effect{found.Writes, found.Stores, found.Runs, found.Shares, found.Moves} {
 		for _, w := range list {
 			if w.Ref.Kind == effects.Shared {
 				touched[w.Ref.Name] = true

@@ -59,6 +59,12 @@ func stamp() int64 { return time.Now().Unix() }
 func fill(b []byte) { clear(b) }
 
 func Fill(b []byte) { fill(b); view[0]++ }
+
+var attic, moved = [][]byte{{1}}, [][]byte{}
+
+func Move() { moved = attic }
+
+func Change() { moved[0][0]++ }
 `)
 	env := environment(t, dir, "./p.Lower")
 	for body, want := range map[string]string{
@@ -73,6 +79,7 @@ func Fill(b []byte) { fill(b); view[0]++ }
 		`return Open[0]`:                            "Open",
 		`g := count; return s[g(s):]`:               "count",
 		`return s[:Use(s)]`:                         "Use",
+		`return s[int(attic[0][0]):]`:               "attic",
 		`b := []byte(s); func(f func([]byte)) { f(b) }(fill); return string(b)`: "",
 		`func(f func([]byte)) { f(table[:]) }(fill); return s`:                  "table",
 	} {

@@ -2,9 +2,11 @@ package verify
 
 import (
 	"go/ast"
+	"go/types"
+
+	"golang.org/x/tools/go/types/typeutil"
 
 	"github.com/beagle-go/beagle/internal/syntax"
-	"go/types"
 )
 
 // typeNames refuses code that can read the name of one of the candidate's own types. Beagle
@@ -22,7 +24,7 @@ func typeNames(c *code, report func(ast.Node, string, string, string)) {
 				return true
 			}
 			for i, arg := range n.Args {
-				if takesAny(fn, i) && c.mayHoldOwn(c.info.TypeOf(arg), nil) {
+				if takesAny(fn, i) && c.mayHoldOwn(c.info.TypeOf(arg)) {
 					report(arg, "type name", "a type of the candidate's own handed to "+objectName(fn), why)
 				}
 			}
@@ -33,7 +35,7 @@ func typeNames(c *code, report func(ast.Node, string, string, string)) {
 				return true
 			}
 			for t := range inst.TypeArgs.Types() {
-				if c.mayHoldOwn(t, nil) {
+				if c.mayHoldOwn(t) {
 					report(n, "type name", "reflect.TypeFor of a type of the candidate's own", why)
 				}
 			}
@@ -59,23 +61,21 @@ func takesAny(fn *types.Func, i int) bool {
 
 // mayHoldOwn reports whether a value of type t may be, or hold, a value of a type that the
 // candidate declares at package level. If there is such a type, an interface value may hold it.
-func (c *code) mayHoldOwn(t types.Type, seen []types.Type) bool {
-	if t == nil {
+func (c *code) mayHoldOwn(t types.Type) bool { return c.leadsToOwn(t, new(typeutil.Map)) }
+
+// leadsToOwn looks at each type once: the ways through the types of a large package have no end.
+// seen holds the types that were looked at, or are being looked at.
+func (c *code) leadsToOwn(t types.Type, seen *typeutil.Map) bool {
+	if t == nil || seen.Set(t, true) != nil {
 		return false
 	}
-	for _, s := range seen {
-		if types.Identical(s, t) {
-			return false
-		}
-	}
-	seen = append(seen[:len(seen):len(seen)], t)
 	// A type of the candidate's own counts, also as a type argument.
 	if n, ok := types.Unalias(t).(*types.Named); ok {
 		if c.ownType(n.Obj()) {
 			return true
 		}
 		for a := range n.TypeArgs().Types() {
-			if c.mayHoldOwn(a, seen) {
+			if c.leadsToOwn(a, seen) {
 				return true
 			}
 		}
@@ -88,15 +88,15 @@ func (c *code) mayHoldOwn(t types.Type, seen []types.Type) bool {
 	case *types.Interface:
 		return !syntax.IsError(t) && c.declaresTypes()
 	case *types.Map:
-		return c.mayHoldOwn(u.Key(), seen) || c.mayHoldOwn(u.Elem(), seen)
+		return c.leadsToOwn(u.Key(), seen) || c.leadsToOwn(u.Elem(), seen)
 	case *types.Struct:
 		for f := range u.Fields() {
-			if c.mayHoldOwn(f.Type(), seen) {
+			if c.leadsToOwn(f.Type(), seen) {
 				return true
 			}
 		}
 	case interface{ Elem() types.Type }:
-		return c.mayHoldOwn(u.Elem(), seen)
+		return c.leadsToOwn(u.Elem(), seen)
 	}
 	return false
 }

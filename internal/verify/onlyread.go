@@ -225,17 +225,16 @@ func (c *typedText) asks(method *ast.SelectorExpr, path []ast.Node) bool {
 }
 
 // leaves reports whether a function of the library leaves an argument as it is: it writes, keeps
-// and returns nothing of it. A method's receiver is argument 0. The line of a whole package, such
-// as runtime, was not written with each function's arguments in mind.
+// and returns nothing of it, and hands nothing of it to code that it runs. A method's receiver is
+// argument 0. The line of a whole package, such as runtime, was not written with each function's
+// arguments in mind.
 func leaves(name string, arg int) bool {
 	s := effects.Standard().Functions[name]
-	if s == nil || len(s.Stores) > 0 || len(s.Runs) > 0 {
-		return false
-	}
 	of := func(r effects.Ref) bool {
 		return r.Kind == effects.Shared || (r.Kind == effects.Top || r.Kind == effects.Deep) && r.Param == arg
 	}
-	if slices.ContainsFunc(s.Writes, of) {
+	runs := func(r effects.Run) bool { return of(r.Code) || of(r.Arg) }
+	if s == nil || len(s.Stores) > 0 || slices.ContainsFunc(s.Writes, of) || slices.ContainsFunc(s.Runs, runs) {
 		return false
 	}
 	for _, list := range s.Results {

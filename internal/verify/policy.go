@@ -28,10 +28,11 @@ type code struct {
 
 	entries map[string]bool // of a group, the functions that others call, as syntax.FuncName has them
 
-	helpers  func() *helpers  // of the rest of the package; may be nil
-	literals []constant.Value // of the original: the constants that its package contains
-	reached  map[string]bool  // of the original: see reachedBy
-	allowed  *allowance       // of the original
+	helpers  func() *helpers   // of the rest of the package; may be nil
+	literals []constant.Value  // of the original: the constants that its package contains
+	reached  map[string]bool   // of the original: see reachedBy
+	allowed  *allowance        // of the original
+	alike    func(*code) *code // of the original: the original with the same copies as a version, or nil
 
 	once  sync.Once
 	found []Violation // by inspect
@@ -56,6 +57,7 @@ type Violation struct {
 	Why       string `json:"why"`
 
 	key string // an equal key in the original excuses it
+	pos token.Pos
 }
 
 func (v Violation) String() string {
@@ -82,16 +84,10 @@ const (
 
 // forbidden lists the candidate's findings that the original does not have.
 func forbidden(orig, cand *code, known *KnownValues) []Violation {
-	excused := make(map[string]bool)
-	for _, v := range inspect(orig) {
-		excused[v.key] = true
-	}
-	maps.Copy(excused, orig.reached)
-	excused[sumKey] = excused[sumKey] || excused[digestKey] || orig.decidesBySums
-	var out []Violation
-	for _, v := range inspect(cand) {
-		if v.key == unread || !excused[v.key] && !excused[wholeKey(v.key)] && !orig.allowed.excuse(cand, v) {
-			out = append(out, v)
+	out := unexcused(orig, cand)
+	if len(out) > 0 && orig.alike != nil {
+		if base := orig.alike(cand); base != nil {
+			out = undone(base, cand, unexcused(orig, base), out)
 		}
 	}
 	out = append(out, orig.allowed.strays(cand)...)
@@ -102,6 +98,22 @@ func forbidden(orig, cand *code, known *KnownValues) []Violation {
 			Why: fmt.Sprintf("the limit for this original is %d", limit)})
 	}
 	sort.SliceStable(out, func(i, j int) bool { return out[i].Line < out[j].Line })
+	return out
+}
+
+// unexcused lists the findings in a version that none in the original excuses.
+func unexcused(orig, cand *code) (out []Violation) {
+	excused := make(map[string]bool)
+	for _, v := range inspect(orig) {
+		excused[v.key] = true
+	}
+	maps.Copy(excused, orig.reached)
+	excused[sumKey] = excused[sumKey] || excused[digestKey] || orig.decidesBySums
+	for _, v := range inspect(cand) {
+		if v.key == unread || !excused[v.key] && !excused[wholeKey(v.key)] && !orig.allowed.excuse(cand, v) {
+			out = append(out, v)
+		}
+	}
 	return out
 }
 
@@ -118,7 +130,7 @@ func (c *code) inspect() []Violation {
 		line := c.fset.Position(at.Pos()).Line
 		if once := fmt.Sprint(line, key); !seen[once] {
 			seen[once] = true
-			out = append(out, Violation{Line: line, Construct: construct, Why: why, key: key})
+			out = append(out, Violation{Line: line, Construct: construct, Why: why, key: key, pos: at.Pos()})
 		}
 	}
 	for _, r := range policy {

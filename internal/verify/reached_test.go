@@ -160,9 +160,11 @@ const widthSource = `package k
 
 import (
 	"crypto/subtle"
+	"io"
 	"regexp"
 	"runtime"
 	"sort"
+	"strings"
 	"unicode"
 )
 
@@ -173,6 +175,7 @@ var (
 	last   int
 	pair   [2]int
 	form   = regexp.MustCompile("^[a-z]+$")
+	swaps  = strings.NewReplacer("a", "b")
 	lent   = []int{1, 2}
 	Names  = map[string]int{"a": 1}
 	marks  = []*unicode.RangeTable{unicode.Letter}
@@ -216,6 +219,7 @@ func sum(s string) int {
 		}
 	}
 	sort.Strings(ranked)
+	swaps.WriteString(io.Discard, s)
 	n += 0 * (subtle.XORBytes(masked, masked, []byte(s)) + runtime.Stack(trace, false))
 	if known, ok := Names[s]; ok {
 		return known
@@ -252,6 +256,8 @@ func TestReachedVariables(t *testing.T) {
 		{"a list that a library changes", "if masked[0] > 9 {\nreturn sum(s[0:])\n}", beagle.Forbidden},
 		{"a list that the runtime fills", "if trace[0] > 9 {\nreturn sum(s[0:])\n}", beagle.Forbidden},
 		{"a pattern", "if form.MatchString(s) {\nreturn sum(s[0:])\n}", beagle.Equal},
+		{"a replacer that writes elsewhere", "if swaps.Replace(s) == \"\" {\nreturn sum(s[0:])\n}", beagle.Equal},
+		{"another replacer", "swaps = nil", beagle.Forbidden},
 		{"what a callee leaves", "if last > 9 {\nreturn sum(s[0:])\n}", beagle.Forbidden},
 		{"what a value's method leaves", "if pair[0] > 9 {\nreturn sum(s[0:])\n}", beagle.Forbidden},
 		{"what others may change", "if lent[0] > 9 {\nreturn sum(s[0:])\n}", beagle.Forbidden},
@@ -492,5 +498,67 @@ func TestAlone(t *testing.T) {
 	wide, copies := u.Copies.WidenWhole(u.Target.Source)
 	if list := e.soloOriginals(wide, copies); len(copies) != 3 || len(list) != 2 {
 		t.Errorf("%d texts with one of %q alone: %q", len(list), copies, list)
+	}
+}
+
+// kindSource has a callee that reflects, as decoders do.
+const kindSource = `package k
+
+import "reflect"
+
+type Options struct{ Weak bool }
+
+type sized interface{ Size() int }
+
+func (o Options) Decode(v reflect.Value, n int) int {
+	if group(v) == reflect.Int && o.Weak {
+		return n + 1
+	}
+	return run(v) + n
+}
+
+func group(v reflect.Value) reflect.Kind {
+	kind := v.Kind()
+	if kind >= reflect.Int && kind <= reflect.Int64 {
+		return reflect.Int
+	}
+	return kind
+}
+
+func run(v reflect.Value) int {
+	if v.Kind() != reflect.Func {
+		return 0
+	}
+	return len(v.Call(nil))
+}
+
+func Other(v reflect.Value) bool { return group(v) == reflect.Bool && run(v) > 0 }
+`
+
+// TestCalleesReflect checks that a version may read values by reflection as callees do, and that
+// reflection lets it keep nothing, run nothing anew, and look at no name.
+func TestCalleesReflect(t *testing.T) {
+	u := lone(t, kindSource, "./.Options.Decode")
+	wide, copies := u.Copies.Widen(u.Target.Source)
+	if len(copies) != 2 {
+		t.Fatalf("copies %v of\n%s", copies, wide)
+	}
+	spliced := strings.Replace(wide, "groupForDecode(v) == reflect.Int",
+		"kind := v.Kind(); kind >= reflect.Int && kind <= reflect.Int64", 1)
+	static(t, u, "the callee's code in the target", spliced, true, beagle.Equal)
+	static(t, u, "a changed copy", strings.Replace(wide, "kind <= reflect.Int64", "reflect.Int64 >= kind", 1), true,
+		beagle.Equal)
+	for name, first := range map[string]string{
+		"a variable set by reflection":  "if reflect.ValueOf(&kept).Elem().SetInt(1); kept > 1 {\nreturn 0\n}",
+		"a call of the callee's":        "if v.Kind() == reflect.Func {\nreturn len(v.Call(nil))\n}",
+		"an address":                    "if v.Kind() == reflect.Slice && v.Pointer() > 1<<40 {\nreturn 0\n}",
+		"the name of a type of its own": "if reflect.TypeOf(own{}).Name() == \"own\" {\nreturn 0\n}",
+		"what no callee asks":           "if v.NumMethod() > 3 {\nreturn 0\n}",
+	} {
+		cheat := strings.Replace(spliced, "\tif kind := ", "\t"+first+"\n\tif kind := ", 1)
+		if cheat == spliced {
+			t.Fatalf("no place for %s in\n%s", name, spliced)
+		}
+		static(t, u, name, cheat+"\nvar kept int\n\ntype own struct{}\n", true, beagle.Forbidden)
 	}
 }

@@ -167,6 +167,10 @@ func (h *heapCalls) rewrite(p *mutate.Pass) ([]mutate.Edit, error) {
 		needed[name] = true
 		edits = append(edits, p.Replace(call.Fun, names[name]))
 	}
+	empty := "any"
+	if !p.GoAtLeast(18) {
+		empty = "interface{}"
+	}
 	var decls strings.Builder
 	for _, f := range heapFunctions {
 		// The list is in the order of dependence, so that what a function calls is known to be
@@ -177,7 +181,8 @@ func (h *heapCalls) rewrite(p *mutate.Pass) ([]mutate.Edit, error) {
 		for _, other := range strings.Fields(f.calls) {
 			needed[other] = true
 		}
-		text := strings.NewReplacer("TYPE", h.text, "UP", names["up"], "DOWN", names["down"]).Replace(f.text)
+		text := strings.NewReplacer("TYPE", h.text, "UP", names["up"], "DOWN", names["down"], "any", empty).
+			Replace(f.text)
 		fmt.Fprintf(&decls, "// %[1]s is %[2]s of container/heap for %[3]s, whose methods it calls directly.\n"+
 			"func %[1]s%[4]s\n\n", names[f.name], f.name, h.text, text)
 	}

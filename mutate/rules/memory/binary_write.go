@@ -44,6 +44,10 @@ func findBinaryWrites(p *mutate.Pass) []mutate.Site {
 			var writes []numberWrite
 			for call := range mutate.Nodes[*ast.CallExpr](p, fn) {
 				w, ok := numberWritten(p, call)
+				if n := len(writes); n > 0 && call.End() < writes[n-1].call.End() &&
+					call.Pos() >= writes[n-1].call.Args[2].Pos() {
+					continue // the number of the other call is replaced as a whole
+				}
 				if ok && syntax.IsNamed(syntax.Pointee(p.Info.TypeOf(call.Args[0])), "bytes", "Buffer") == buffer {
 					writes = append(writes, w)
 				}
@@ -90,6 +94,9 @@ func unsignedText(p *mutate.Pass, e ast.Expr) (text string, bits int64, ok bool)
 	}
 	bits = types.SizesFor("gc", "amd64").Sizeof(b) * 8
 	plain := fmt.Sprintf("uint%d", bits)
+	if !facts.Means(p, e.Pos(), plain, types.Universe.Lookup(plain)) {
+		return "", 0, false
+	}
 	switch b.Kind() {
 	case types.Uint8, types.Uint16, types.Uint32, types.Uint64:
 		if types.Identical(tv.Type, b) {
