@@ -19,6 +19,7 @@ import (
 const (
 	schedule  = 8192     // calls until the benchmark repeats itself, at least
 	coldBytes = 64 << 20 // of copies of the inputs: more than a core's share of any cache
+	callBytes = 128      // of a copy beside its texts and lists
 )
 
 // A Form lists the parts of a file beside the benchmark.
@@ -83,9 +84,13 @@ func (p *Plan) File(form Form) (string, error) {
 		return "", fmt.Errorf("%s: %w", p.Unit.Target.Spec(), err)
 	}
 	if err := p.Unit.Package.CheckTest(p.Path(), string(text)); err != nil {
+		remedy := "benchmark a function that takes plain values; beagle evolve works on this one all the same"
+		if len(p.Given) > 0 {
+			remedy = "mend the expressions of --give: they stand in a test file of package " + p.Unit.Target.PkgPath
+		}
 		return "", &beagle.UsageError{
 			What:   fmt.Sprintf("%s: its inputs cannot be written in Go: %v", p.Unit.Target.Spec(), err),
-			Remedy: "benchmark a function that takes plain values; beagle evolve works on this one all the same",
+			Remedy: remedy,
 		}
 	}
 	return string(text), nil
@@ -96,8 +101,8 @@ func (p *Plan) writeCallType(b *strings.Builder) {
 	fmt.Fprintf(b, "// %sCall is a recorded call of %s.\ntype %sCall struct {\n", p.lower(),
 		p.Unit.Target.Name, p.lower())
 	b.WriteString("\ttimes int // how often the benchmark makes it before it repeats itself\n")
-	for i, q := range p.Unit.Target.Params {
-		fmt.Fprintf(b, "\targ%d %s\n", i, strings.Replace(q.Type, "...", "[]", 1))
+	for _, i := range p.recorded() {
+		fmt.Fprintf(b, "\targ%d %s\n", i, strings.Replace(p.Unit.Target.Params[i].Type, "...", "[]", 1))
 	}
 	b.WriteString("}\n\n")
 }
@@ -111,13 +116,13 @@ func (p *Plan) writeCalls(b *strings.Builder) {
 	setup, body := p.inputs(times)
 	b.WriteString(setup)
 	fmt.Fprintf(b, "\tall := []%sCall{\n%s\t}\n\tvar calls []*%sCall\n", p.lower(), body, p.lower())
-	if p.Places > 1 && !p.Cold {
+	if p.Places > 1 && len(p.Far) == 0 {
 		p.writePlaces(b)
 	} else {
 		b.WriteString("\tfor i := range all {\n\t\tfor n := 0; n < all[i].times; n++ {\n" +
 			"\t\t\tcalls = append(calls, &all[i])\n\t\t}\n\t}\n")
 	}
-	if p.Cold {
+	if len(p.Far) > 0 {
 		p.writeCopies(b)
 	}
 	b.WriteString("\tseed := uint64(1)\n\tfor i := len(calls) - 1; i > 0; i-- {\n" +
@@ -131,27 +136,28 @@ func (p *Plan) writePlaces(b *strings.Builder) {
 		"\tfor i := range all {\n\t\tplaces := []*%[2]sCall{&all[i]}\n"+
 		"\t\tfor n := 0; n < all[i].times; n++ {\n\t\t\tif c := &all[i]; n > 0 && n < %[1]d {\n"+
 		"\t\t\t\tplaces = append(places, &%[2]sCall{%[3]s})\n\t\t\t}\n"+
-		"\t\t\tcalls = append(calls, places[n%%len(places)])\n\t\t}\n\t}\n", p.Places, p.lower(), p.copies())
+		"\t\t\tcalls = append(calls, places[n%%len(places)])\n\t\t}\n\t}\n", p.Places, p.lower(), p.copies(p.movable()))
 }
 
-// writeCopies gives each call memory of its own, more than caches hold.
+// writeCopies gives far parameters memory of their own in each call, until it is as much as their
+// distance. In the order of the calls, that memory lies in no pattern.
 func (p *Plan) writeCopies(b *strings.Builder) {
-	b.WriteString("\t// Production finds its inputs in memory and not in a cache: each call has a copy of its own.\n")
+	fmt.Fprintf(b, "\t// Production finds %s %s away: each call has a copy of its own.\n", p.farNames(), p.away())
 	fmt.Fprintf(b, "\tonce := len(calls)\n\tfor room := 0; room < %d; {\n\t\tfor _, c := range calls[:once] {\n"+
-		"\t\t\tc := &%sCall{%s}\n\t\t\tcalls = append(calls, c)\n\t\t\troom += 128", coldBytes, p.lower(), p.copies())
-	for i, q := range p.Unit.Target.Params {
-		if copied(q.Type) != "" {
-			fmt.Fprintf(b, " + len(c.arg%d)", i)
-		}
+		"\t\t\tc := &%sCall{%s}\n\t\t\tcalls = append(calls, c)\n\t\t\troom += %d", p.Distance, p.lower(),
+		p.copies(p.Far), callBytes)
+	for _, i := range p.Far {
+		fmt.Fprintf(b, " + len(c.arg%d)", i)
 	}
 	b.WriteString("\n\t\t}\n\t}\n\tcalls = calls[once:]\n")
 }
 
-func (p *Plan) copies() string {
+// copies lists the fields of a copy of c. These parameters have memory of their own in it.
+func (p *Plan) copies(which []int) string {
 	list := []string{"times: 1"}
-	for i, q := range p.Unit.Target.Params {
-		if form := copied(q.Type); form != "" && p.varies(i) {
-			list = append(list, fmt.Sprintf("arg%d: "+form, i, i))
+	for _, i := range p.recorded() {
+		if slices.Contains(which, i) {
+			list = append(list, fmt.Sprintf("arg%d: "+copied(p.Unit.Target.Params[i].Type), i, i))
 			continue
 		}
 		list = append(list, fmt.Sprintf("arg%d: c.arg%d", i, i))
@@ -178,14 +184,14 @@ func (p *Plan) varies(i int) bool {
 	return i >= len(f.Params) || float64(f.Params[i].Distinct) >= least*float64(f.Records)
 }
 
-// CanBeCold reports whether inputs can be copied to memory of their own.
-func (p *Plan) CanBeCold() bool {
-	for i, q := range p.Unit.Target.Params {
-		if copied(q.Type) != "" && p.varies(i) {
-			return true
+// movable lists the parameters whose values can be copied to memory of their own.
+func (p *Plan) movable() (list []int) {
+	for _, i := range p.recorded() {
+		if copied(p.Unit.Target.Params[i].Type) != "" && p.varies(i) {
+			list = append(list, i)
 		}
 	}
-	return false
+	return list
 }
 
 // times returns how often each input of each group is called.
@@ -251,7 +257,7 @@ func (p *Plan) writeBenchmark(b *strings.Builder) {
 		beagle.Thousands(p.Inputs()), beagle.Thousands(int(p.Corpus.Calls)), p.origins(), p.noted()))
 	fmt.Fprintf(b, "func Benchmark%sReplay(b *testing.B) {\n\tcalls := %sCalls()\n%s\ti := 0\n\tfor b.Loop() {\n"+
 		"\t\tc := calls[i]\n%s%s\t\tif i++; i == len(calls) {\n\t\t\ti = 0\n\t\t}\n\t}\n}\n\n", p.name(), p.lower(),
-		p.buffers("calls[0]"), p.setupText(), p.call())
+		p.buffers(), p.setupText(), p.call())
 }
 
 // noted lists the notes that a reader of the file needs.
@@ -270,19 +276,23 @@ func (p *Plan) origins() string {
 	return " (" + strings.Join(p.Corpus.Sources, "; ") + ")"
 }
 
-// mutated lists the parameters that the target changes, by index.
+// mutated lists the parameters that the call changes, by index. No run showed which ones these are
+// where parameters are given: then all may be.
 func (p *Plan) mutated() (list []int) {
-	for i, q := range p.Unit.Target.Params {
-		if slices.Contains(p.Corpus.Facets.Mutates, q.Name) && flat(q.Type) {
+	for _, i := range p.recorded() {
+		q := p.Unit.Target.Params[i]
+		if flat(q.Type) && (len(p.Given) > 0 || slices.Contains(p.Corpus.Facets.Mutates, q.Name)) {
 			list = append(list, i)
 		}
 	}
 	return list
 }
 
-// buffers declares where arguments are copied that the target changes.
-func (p *Plan) buffers(string) string {
+// buffers declares the values that all calls share, and where arguments are copied that the call
+// changes.
+func (p *Plan) buffers() string {
 	var b strings.Builder
+	b.WriteString(p.givenText())
 	for _, i := range p.mutated() {
 		fmt.Fprintf(&b, "\tvar buf%d %s\n", i, strings.Replace(p.Unit.Target.Params[i].Type, "...", "[]", 1))
 	}
@@ -296,10 +306,17 @@ func (p *Plan) call() string {
 	args := make([]string, len(t.Params))
 	for i := range args {
 		args[i] = fmt.Sprintf("c.arg%d", i)
+		if p.given(i) != "" {
+			args[i] = fmt.Sprintf("given%d", i)
+		}
+	}
+	changes := "changes"
+	if len(p.Given) > 0 {
+		changes = "may change"
 	}
 	for _, i := range p.mutated() {
-		fmt.Fprintf(&b, "\t\tbuf%d = append(buf%d[:0], c.arg%d...) // %s changes it: the copy is timed too\n",
-			i, i, i, t.Name)
+		fmt.Fprintf(&b, "\t\tbuf%d = append(buf%d[:0], c.arg%d...) // %s %s it: the copy is timed too\n",
+			i, i, i, t.Name, changes)
 		args[i] = fmt.Sprintf("buf%d", i)
 	}
 	name := t.Name
@@ -332,7 +349,7 @@ func (p *Plan) writeExtremes(b *strings.Builder) {
 		"\t}{\n%s\t}\n\tfor i := range list {\n\t\tb.Run(list[i].name, func(b *testing.B) {\n"+
 		"\t\t\tc := &list[i].call\n%s"+
 		"\t\t\tfor b.Loop() {\n%s\t\t\t}\n\t\t})\n\t}\n}\n\n",
-		p.name(), s.String(), p.lower(), list.String(), p.buffers("c"), p.call())
+		p.name(), s.String(), p.lower(), list.String(), p.buffers(), p.call())
 }
 
 // writeApart adds a benchmark of each group alone, in the state of the caches that the plan has.
@@ -347,13 +364,20 @@ func (p *Plan) writeApart(b *strings.Builder) {
 		fmt.Fprintf(b, "\tb.Run(\"g%d\", func(b *testing.B) {\n%s\t\tall := []%sCall{\n%s\t\t}\n%s\t\ti := 0\n"+
 			"\t\tfor b.Loop() {\n\t\t\tc := &all[i]\n%s%s"+
 			"\t\t\tif i++; i == len(all) {\n\t\t\t\ti = 0\n\t\t\t}\n\t\t}\n\t})\n",
-			i, setup, p.lower(), body, p.buffers("all[0]"), p.setupText(), p.call())
+			i, setup, p.lower(), body, p.buffers(), p.setupText(), p.call())
 	}
 	b.WriteString("}\n")
 }
 
-// name returns the target's name as part of a benchmark's: "NormalizeTag", "TypeMethod".
-func (p *Plan) name() string { return source.Exported(p.Unit.Target.Name) }
+// name returns the function's name as part of a benchmark's: "NormalizeTag", "TypeMethod"; through
+// a caller "NormalizeInTypeMethod".
+func (p *Plan) name() string {
+	name := source.Exported(p.For.Target.Name)
+	if p.through() {
+		name += "In" + source.Exported(p.Unit.Target.Name)
+	}
+	return name
+}
 
 // lower returns the same as part of the file's own names.
 func (p *Plan) lower() string {
