@@ -33,11 +33,11 @@ calls, however rare they are. A few extremes are timed on their own.
 
 With --profile it runs the benchmark under the profiler and compares where the time goes
 with production: by callee and by line, as 1 minus the total variation distance. While the
-two are less alike than --similar, it tries calls whose input has just been read and other
-work between them, inputs that lie in memory and not in caches, inputs with one part near
-and another far away, more or fewer inputs until they repeat, and other shares of the
-groups. It compares the form that it chose with samples that were held out. It says what
-cannot be made alike, and why.
+two are less alike than --similar, it tries pauses in which others take the caches, calls
+whose input has just been read and other work between them, inputs that lie in memory and
+not in caches, inputs with one part near and another far away, more or fewer inputs until
+they repeat, and other shares of the groups. It compares the form that it chose with
+samples that were held out. It says what cannot be made alike, and why.
 
 The cost of a short function depends on what its caller does between two calls. With
 --through the benchmark calls that caller, on the caller's recorded calls, and Beagle

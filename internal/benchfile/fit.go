@@ -71,9 +71,10 @@ type try struct {
 }
 
 // Fit profiles the plan's benchmark and compares it with production. While the two are clearly not
-// alike, it tries calls that are handed over, then inputs that lie in memory and not in caches,
-// then more or fewer inputs until they repeat, and then other shares of the groups. It keeps the
-// first form that is alike enough, or the most alike one. The plan becomes that form.
+// alike, it tries pauses, calls that are handed over, inputs that lie in memory and not in caches,
+// inputs with one part far away, more or fewer inputs until they repeat, and then other shares of
+// the groups. It keeps the first form that is alike enough, or the most alike one. The plan becomes
+// that form.
 //
 // The best of several forms looks better than it is, by chance. So forms are compared with one half
 // of production's samples. The chosen one is profiled anew, and compared with the other half.
@@ -126,9 +127,15 @@ func (f *Fitter) search(ctx context.Context, first *try) (tries []*try, best *tr
 		}
 		return t, err
 	}
-	p := first.plan
-	// A service reads the input just before the call: let the benchmark do so, with other work.
+	// Others take the caches while a service waits: the call finds less of what it keeps.
 	if f.State == "auto" {
+		if best, err = f.pause(first, attempt); err != nil {
+			return nil, nil, err
+		}
+	}
+	p := best.plan
+	// A service reads the input just before the call: let the benchmark do so, with other work.
+	if unlike(best) && f.State == "auto" {
 		handed, err := f.hand(p, attempt)
 		if err != nil {
 			return nil, nil, err
@@ -272,7 +279,7 @@ const mostLonger = 8
 // attempt builds and profiles one form.
 func (f *Fitter) attempt(ctx context.Context, plan Plan, what string) (*try, error) {
 	what += ", " + plan.state()
-	text, err := plan.File(Form{Apart: true})
+	text, err := plan.File(Form{Fast: true})
 	if err != nil {
 		return nil, err
 	}
@@ -283,7 +290,7 @@ func (f *Fitter) attempt(ctx context.Context, plan Plan, what string) (*try, err
 	defer b.Close()
 	pattern := "^" + plan.Benchmarks()[0] + "$"
 	run, err := b.Profile(ctx, pattern, f.Seconds)
-	if err == nil && (plan.Work > 0 || plan.through()) { // most of the time is no call's
+	if err == nil && (plan.Work > 0 || plan.Pause > 0 || plan.through()) { // most of the time is no call's
 		run, err = b.Profile(ctx, pattern, f.Seconds*min(1/run.Subtree.Share, mostLonger))
 	}
 	if err == nil {
@@ -316,7 +323,7 @@ func mostWeight(g Group) float64 { return min(maxWeight, float64(g.Distinct)+1) 
 func (f *Fitter) reweigh(ctx context.Context, from *try) (*Plan, []*hotspots.Subtree, error) {
 	// Build a benchmark with a part for each group.
 	plan := from.plan
-	text, err := plan.File(Form{Apart: true})
+	text, err := plan.File(Form{Fast: true, Apart: true})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -27,6 +27,10 @@ func (p *Plan) state() string {
 			return fmt.Sprintf("%s, a %dth of the inputs until they repeat", plain.state(), -p.Scale)
 		}
 		return fmt.Sprintf("%s, %d times as many inputs until they repeat", plain.state(), p.Scale)
+	case p.Pause > 0:
+		plain := *p
+		plain.Pause = 0
+		return fmt.Sprintf("%s, a pause after each %d calls, in which others take the caches", plain.state(), p.Pause)
 	case p.Handed && p.Work > 0:
 		return fmt.Sprintf("handed over%s, with %d pieces of other work before each call", p.farAway(), p.Work)
 	case p.Handed:
@@ -121,10 +125,14 @@ func %[1]sStep(x, n uint64) uint64 {
 
 // setupText returns the statements before each call.
 func (p *Plan) setupText() string {
-	if !p.Handed {
-		return ""
+	text := ""
+	if p.Pause > 0 {
+		text = fmt.Sprintf("\t\t%sPause()\n", p.lower())
 	}
-	text := fmt.Sprintf("\t\t%[1]sDone += uint64(%[1]sRead(c))\n", p.lower())
+	if !p.Handed {
+		return text
+	}
+	text += fmt.Sprintf("\t\t%[1]sDone += uint64(%[1]sRead(c))\n", p.lower())
 	if p.Work > 0 {
 		text += fmt.Sprintf("\t\tfor _, piece := range %[1]sWork {\n\t\t\t%[1]sDone = piece(%[1]sDone)\n\t\t}\n",
 			p.lower())

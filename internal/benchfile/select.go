@@ -36,6 +36,7 @@ type Plan struct {
 	Distance int    // bytes of other inputs until the memory of a far parameter comes again
 	Handed   bool   // the benchmark reads each input just before its call, as a caller does; no far parameter
 	Work     int    // pieces of other work between that and the call
+	Pause    int    // calls between two pauses, in which others take the caches; 0 for none
 	Scale    int    // Fit's factor for the number of inputs until they repeat; divides it when negative, 0 for none
 	Places   int    // in memory, for each input that is called as often; 0 is 1
 	Notes    []string

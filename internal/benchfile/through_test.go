@@ -2,9 +2,12 @@ package benchfile
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/hotspots"
 )
 
@@ -66,9 +69,24 @@ func Count(word string) int {
 // Mark reads a name, and a list of numbers.
 func Mark(name string, list []int) int { return readText(name) + readList(list) }
 
-// Match reads bytes, a text and numbers.
-func Match(line []byte, name string, list []int) int {
-	return readText(string(line[:len(line)/2])) + readText(name) + readList(list)
+// Find reads what it keeps from call to call.
+func Find(n int) int { return readShelf(n) + again(n) }
+
+var shelf [2048]int
+
+func init() {
+	for i := range shelf {
+		shelf[i] = (i + 1117) % len(shelf)
+	}
+}
+
+//go:noinline
+func readShelf(n int) int {
+	n &= len(shelf) - 1
+	for range 8 {
+		n = shelf[n] // each place leads to the next
+	}
+	return n
 }
 
 // Both reads two lists.
@@ -214,7 +232,6 @@ func TestFar(t *testing.T) {
 	}{
 		{"Mark", `{"args": ["%03d` + text + `", [` + list + `%[1]d]]}`, 0},
 		{"Both", `{"args": [[` + list + `%d], [` + list + `%[1]d]]}`, 1},
-		{"Match", `{"args": ["%03d` + text + text + `", "%[1]03d` + text + `", [` + list + `%[1]d]]}`, 1},
 	} {
 		u, calls := load(t, c.name, each(16, c.call)...)
 		p, err := Select(u, calls, bounds)
@@ -249,5 +266,87 @@ func TestFar(t *testing.T) {
 			}
 			return nil
 		})
+	}
+}
+
+// TestPause: in production others take the caches now and then, and with them what the function
+// keeps.
+func TestPause(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it profiles for some seconds")
+	}
+	u, calls := load(t, "Find", each(200, `{"args": {"n": %d}}`)...)
+	p, err := Select(u, calls, bounds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	longer(t, 0.5, func(seconds float64) error {
+		f := &Fitter{Production: &hotspots.Subtree{}, Needed: 0.98, Seconds: seconds, State: "auto",
+			Say: func(s string) { t.Log(s) }}
+		truth := *p
+		truth.Pause = 16
+		production, err := f.attempt(t.Context(), truth, "production")
+		if err != nil {
+			return err
+		}
+		f.Production = production.run.Subtree
+		warm, err := f.attempt(t.Context(), *p, "")
+		if err != nil {
+			return err
+		}
+		if !unlike(warm) {
+			return fmt.Errorf("pauses change nothing: %+v", warm.fit)
+		}
+		found, err := f.pause(warm, func(p Plan, what string) (*try, error) { return f.attempt(t.Context(), p, what) })
+		if err != nil {
+			return err
+		}
+		if found.plan.Pause == 0 || unlike(found) {
+			return fmt.Errorf("a pause after %d calls", found.plan.Pause)
+		}
+		return nil
+	})
+}
+
+// TestPauses makes pauses more frequent as long as that gains, and begins with rare ones that do
+// not show.
+func TestPauses(t *testing.T) {
+	for most, want := range map[int][]int{
+		0: pauses, 1: append(slices.Clone(pauses), 2), 32: {256, 64, 16, 128, 32}, 256: {256, 64, 512, 128},
+	} {
+		var tried []int
+		form := func(p Plan) *try {
+			alike := 0.5
+			if p.Pause > 0 && most > 0 {
+				alike = 0.9 - 0.1*math.Abs(math.Log2(float64(p.Pause)/float64(most)))
+			}
+			s := beagle.Similarity{Estimate: alike, Low: alike, High: alike}
+			return &try{plan: p, fit: &beagle.BenchmarkFit{Callees: s, Lines: s, Needed: 0.98}}
+		}
+		best, err := (&Fitter{}).pause(form(Plan{}), func(p Plan, _ string) (*try, error) {
+			tried = append(tried, p.Pause)
+			return form(p), nil
+		})
+		if err != nil || best.plan.Pause != most || !slices.Equal(tried, want) {
+			t.Errorf("most alike with %d: %d, tried %v %v", most, best.plan.Pause, tried, err)
+		}
+	}
+}
+
+// TestManyInputs: thousands of inputs are made by several functions.
+func TestManyInputs(t *testing.T) {
+	u, calls := load(t, "Find", each(600, `{"args": {"n": %d}}`)...)
+	p, err := Select(u, calls, Options{Inputs: 1000, Bytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Pause = 64
+	text, err := p.File(Form{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Inputs() != 600 || !strings.Contains(text, "findReplayInputs2()") ||
+		!strings.Contains(run(t, u, text), "BenchmarkFindReplay") {
+		t.Errorf("%d inputs\n%s", p.Inputs(), text)
 	}
 }

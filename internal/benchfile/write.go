@@ -24,8 +24,9 @@ const (
 
 // A Form lists the parts of a file beside the benchmark.
 type Form struct {
-	// Apart adds a benchmark of each group alone, and has the program take profiles at a high
-	// rate. It is for Beagle, not for people.
+	// Fast has the program take profiles at a high rate. It is for Beagle, not for people.
+	Fast bool
+	// Apart adds a benchmark of each group alone. It makes the file twice as long.
 	Apart bool
 }
 
@@ -69,8 +70,14 @@ func (p *Plan) File(form Form) (string, error) {
 	if p.Handed {
 		p.writeHanded(&b)
 	}
+	if p.Pause > 0 {
+		p.writePause(&b)
+	}
 	p.writeBenchmark(&b)
 	p.writeExtremes(&b)
+	if form.Fast {
+		b.WriteString("func init() { runtime.SetCPUProfileRate(1000) }\n\n")
+	}
 	if form.Apart {
 		p.writeApart(&b)
 	}
@@ -109,13 +116,17 @@ func (p *Plan) writeCallType(b *strings.Builder) {
 
 // writeCalls declares the function that makes the calls in a fixed, shuffled order.
 func (p *Plan) writeCalls(b *strings.Builder) {
+	parts := p.inputs(p.times())
+	all := ""
+	if len(parts) == 1 {
+		all = parts[0].setup + fmt.Sprintf("\tall := []%sCall{\n%s\t}\n", p.lower(), parts[0].body)
+	} else {
+		all = p.writeParts(b, parts)
+	}
 	comment(b, fmt.Sprintf("%sCalls returns recorded calls of %s, as often as they were made, in a fixed order. "+
 		"They are %s. A recording keeps no order, so it is a shuffle.", p.lower(), p.Unit.Target.Name, p.Rule))
 	fmt.Fprintf(b, "func %sCalls() []*%sCall {\n", p.lower(), p.lower())
-	times := p.times()
-	setup, body := p.inputs(times)
-	b.WriteString(setup)
-	fmt.Fprintf(b, "\tall := []%sCall{\n%s\t}\n\tvar calls []*%sCall\n", p.lower(), body, p.lower())
+	fmt.Fprintf(b, "%s\tvar calls []*%sCall\n", all, p.lower())
 	if p.Places > 1 && len(p.Far) == 0 {
 		p.writePlaces(b)
 	} else {
@@ -128,6 +139,25 @@ func (p *Plan) writeCalls(b *strings.Builder) {
 	b.WriteString("\tseed := uint64(1)\n\tfor i := len(calls) - 1; i > 0; i-- {\n" +
 		"\t\tseed = seed*6364136223846793005 + 1442695040888963407\n\t\tj := int(seed>>33) % (i + 1)\n" +
 		"\t\tcalls[i], calls[j] = calls[j], calls[i]\n\t}\n\treturn calls\n}\n\n")
+}
+
+// An inputPart is the text of some inputs.
+type inputPart struct{ setup, body string }
+
+// mostInputs bounds the inputs that one function of the file makes: the compiler takes minutes for
+// a function with thousands of them.
+const mostInputs = 256
+
+// writeParts declares a function for each part of the inputs, and returns the statements that call
+// them.
+func (p *Plan) writeParts(b *strings.Builder, parts []inputPart) (all string) {
+	all = fmt.Sprintf("\tvar all []%sCall\n", p.lower())
+	for k, part := range parts {
+		fmt.Fprintf(b, "func %[1]sInputs%[2]d() []%[1]sCall {\n%[3]s\treturn []%[1]sCall{\n%[4]s\t}\n}\n\n",
+			p.lower(), k, part.setup, part.body)
+		all += fmt.Sprintf("\tall = append(all, %sInputs%d()...)\n", p.lower(), k)
+	}
+	return all
 }
 
 // writePlaces gives each input several places in memory, which its calls take in turn.
@@ -214,18 +244,25 @@ func (p *Plan) times() [][]int {
 }
 
 // inputs lists the calls, under a comment for each group. Statements that they need come first.
-func (p *Plan) inputs(times [][]int) (setup, body string) {
+func (p *Plan) inputs(times [][]int) (parts []inputPart) {
 	var s, b strings.Builder
+	n := 0
 	for i, g := range p.Groups {
 		comment(&b, fmt.Sprintf("%s: %s of the calls, %d of %d inputs%s", g.Name, percent(g.Share), len(g.Inputs),
 			g.Distinct, changed(g)))
 		for k, in := range g.Inputs {
+			if n++; n > mostInputs {
+				parts = append(parts, inputPart{s.String(), b.String()})
+				s.Reset()
+				b.Reset()
+				n = 1
+			}
 			lines, exprs := ownMemory(in, fmt.Sprintf("g%dn%d", i, k))
 			s.WriteString(lines)
 			fmt.Fprintf(&b, "\t\t{%d, %s},\n", times[i][k], exprs)
 		}
 	}
-	return s.String(), b.String()
+	return append(parts, inputPart{s.String(), b.String()})
 }
 
 var sharedName = regexp.MustCompile(`\bm([0-9]+)\b`)
@@ -354,13 +391,15 @@ func (p *Plan) writeExtremes(b *strings.Builder) {
 
 // writeApart adds a benchmark of each group alone, in the state of the caches that the plan has.
 func (p *Plan) writeApart(b *strings.Builder) {
-	b.WriteString("func init() { runtime.SetCPUProfileRate(1000) }\n\n")
 	fmt.Fprintf(b, "func Benchmark%sApart(b *testing.B) {\n", p.name())
 	for i, g := range p.Groups {
 		one := *p
 		one.Groups = []Group{g}
 		one.Groups[0].Weight = 1
-		setup, body := one.inputs(one.times())
+		setup, body := "", ""
+		for _, part := range one.inputs(one.times()) {
+			setup, body = setup+part.setup, body+part.body
+		}
 		fmt.Fprintf(b, "\tb.Run(\"g%d\", func(b *testing.B) {\n%s\t\tall := []%sCall{\n%s\t\t}\n%s\t\ti := 0\n"+
 			"\t\tfor b.Loop() {\n\t\t\tc := &all[i]\n%s%s"+
 			"\t\t\tif i++; i == len(all) {\n\t\t\t\ti = 0\n\t\t\t}\n\t\t}\n\t})\n",
