@@ -27,7 +27,8 @@ type SimilarPart struct {
 // A ProductionBenchmark is a Go benchmark that was made of a target's recorded calls.
 type ProductionBenchmark struct {
 	Target     TargetRef        `json:"target"`
-	File       string           `json:"file,omitempty"` // relative to the module when it lies there
+	Through    string           `json:"through,omitempty"` // the caller of the target that the benchmark calls
+	File       string           `json:"file,omitempty"`    // relative to the module when it lies there
 	Benchmarks []string         `json:"benchmarks"`
 	Sources    []string         `json:"sources"`  // where the calls come from
 	Calls      float64          `json:"calls"`    // that the corpus stands for
@@ -62,7 +63,8 @@ type BenchmarkFit struct {
 	Seconds float64        `json:"seconds"`          // of a processor that the benchmark ran
 	Callees Similarity     `json:"callees"`
 	Lines   Similarity     `json:"lines"`
-	Itself  *SelfFit       `json:"itself,omitempty"` // production with itself
+	Itself  *SelfFit       `json:"itself,omitempty"`  // production with itself
+	Callers []CallerShare  `json:"callers,omitempty"` // the nearest ones that production's calls come through
 	Tried   []BenchmarkTry `json:"tried"`
 	Held    bool           `json:"held,omitempty"` // production's samples here had no part in the fit
 
@@ -76,6 +78,13 @@ type LostSimilarity struct {
 	By    string  `json:"by"` // callee or line
 	Share float64 `json:"share"`
 	Why   string  `json:"why"`
+}
+
+// A CallerShare is how much of the time below a function is below one that calls it, or calls its
+// callers.
+type CallerShare struct {
+	Function string  `json:"function"`
+	Share    float64 `json:"share"`
 }
 
 // A SelfFit compares two halves of production's samples: no benchmark can be more alike to

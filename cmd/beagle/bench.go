@@ -15,6 +15,7 @@ import (
 	"github.com/beagle-go/beagle/internal/benchfile"
 	"github.com/beagle-go/beagle/internal/corpus"
 	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/hotspots"
 	"github.com/beagle-go/beagle/internal/profiles"
 	"github.com/beagle-go/beagle/internal/scratch"
 	"github.com/beagle-go/beagle/internal/source"
@@ -32,15 +33,23 @@ calls, however rare they are. A few extremes are timed on their own.
 
 With --profile it runs the benchmark under the profiler and compares where the time goes
 with production: by callee and by line, as 1 minus the total variation distance. While the
-two are less alike than --similar, it tries calls whose input has just been read and other
-work between them, inputs that lie in memory and not in caches, more or fewer inputs until
+two are less alike than --similar, it tries pauses in which others take the caches, calls
+whose input has just been read and other work between them, inputs that lie in memory and
+not in caches, inputs with one part near and another far away, more or fewer inputs until
 they repeat, and other shares of the groups. It compares the form that it chose with
 samples that were held out. It says what cannot be made alike, and why.
+
+The cost of a short function depends on what its caller does between two calls. With
+--through the benchmark calls that caller, on the caller's recorded calls, and Beagle
+compares the part below the function. --give makes a parameter that no record holds.
 
 Examples:
   beagle bench --corpus calls.jsonl ./tags.Normalize
   beagle bench --corpus calls.jsonl --profile cpu.pprof ./tags.Normalize
   beagle bench --corpus calls.jsonl --profile http://localhost:6060 -o - ./tags.Normalize
+  # call it as its caller does, with calls of the caller
+  beagle bench --through ./agent.Worker.Read --give 'w=newWorker()' --corpus reads.jsonl \
+      --profile cpu.pprof ./tags.Normalize
   # how alike is a benchmark that exists?
   beagle bench --bench BenchmarkNormalize --profile cpu.pprof ./tags.Normalize
 
@@ -60,7 +69,10 @@ type benchFlags struct {
 	out, corpusOut string
 	profile        []string
 	existing       string
+	through        string
+	give           []string
 	state, pgo     string
+	stored         []*hotspots.Profile // of the sources that are no running services
 	similar        float64
 	seconds        float64
 	live           int
@@ -86,6 +98,10 @@ func (o *benchFlags) flags(f *flagSet) {
 	f.Func("profile", "compare with production's CPU profile: a `source` as hotspots takes it; may be repeated",
 		func(text string) error { o.profile = append(o.profile, text); return nil })
 	f.StringVar(&o.existing, "bench", "", "compare this `benchmark` of the package with --profile, and write none")
+	f.StringVar(&o.through, "through", "", "call this `function` instead, which calls the other one: --corpus and "+
+		"--bench are of it and its package")
+	f.Func("give", "`NAME=EXPRESSION`: give this parameter of the called function one value, made by Go code, in all "+
+		"calls; may be repeated", func(text string) error { o.give = append(o.give, text); return nil })
 	f.Float64Var(&o.similar, "similar", 98, "least similarity of the profiles, in percent")
 	f.StringVar(&o.state, "state", "auto", "inputs before a call: warm, cold (in memory), handed "+
 		"(just read, as by a caller), or auto for the one that is more alike")
@@ -108,6 +124,11 @@ func (o *benchFlags) check() error {
 	case o.existing != "" && !strings.HasPrefix(o.existing, "Benchmark"):
 		return bad(fmt.Sprintf("--bench %q is not a benchmark", o.existing),
 			"name it as it is declared: BenchmarkNormalize")
+	case o.existing != "" && len(o.give) > 0:
+		return bad("--give with --bench", "the benchmark makes its own arguments: leave --give out")
+	case len(o.give) > 0 && o.spec.CorpusFile == "":
+		return bad("--give without --corpus",
+			"give the other parameters' recorded values: tests show none of them alone")
 	case !(o.similar > 0 && o.similar <= 100):
 		return bad(fmt.Sprintf("--similar %g is not between 0 and 100 %%", o.similar), "98 is the default")
 	case !slices.Contains([]string{"auto", "warm", "cold", "handed"}, o.state):
@@ -142,20 +163,16 @@ func runBench(ctx context.Context, c *command, args []string, std stdio) (int, e
 	o.spec.Target = rest[0]
 	p := newProgress(std.err, o.quiet)
 	defer p.stop()
+	// Read the files first: recording and building take long, and a wrong name none.
+	if err := o.readFiles(ctx, p); err != nil {
+		return exitUsage, err
+	}
 	// Compare a benchmark that exists.
 	if o.existing != "" {
 		return o.compare(ctx, p)
 	}
 	// Otherwise record or read the calls, and select the inputs.
-	s, err := openStore()
-	if err != nil {
-		return exitNo, err
-	}
-	g, err := flow.Gather(ctx, s, o.spec, p.watch)
-	if err != nil {
-		return exitNo, err
-	}
-	plan, err := benchfile.Select(g.Unit, g.Corpus, o.sample)
+	plan, err := o.plan(ctx, p)
 	if err != nil {
 		return exitNo, err
 	}
@@ -165,15 +182,125 @@ func runBench(ctx context.Context, c *command, args []string, std stdio) (int, e
 	}
 	// Make the benchmark's profile like production's.
 	var fit *beagle.BenchmarkFit
-	if len(o.profile) > 0 {
+	if len(o.profile)+len(o.stored) > 0 {
 		if fit, err = o.fit(ctx, plan, p); err != nil {
 			return exitNo, err
 		}
 	}
-	if len(o.profile) == 0 {
-		plan.Cold, plan.Handed = o.state == "cold", o.state == "handed"
+	if fit == nil {
+		plan.Be(o.state)
 	}
 	return o.deliver(plan, fit, out)
+}
+
+// readFiles reads the profiles of all sources but running services, and looks for the file of
+// --pgo.
+func (o *benchFlags) readFiles(ctx context.Context, p *progress) (err error) {
+	var live, stored []string
+	for _, source := range o.profile {
+		if profiles.Live(source) {
+			live = append(live, source)
+		} else {
+			stored = append(stored, source)
+		}
+	}
+	if o.stored, err = profiles.Read(ctx, stored, o.reading(p)); err != nil {
+		return err
+	}
+	o.profile = live
+	if o.pgo == "" {
+		return nil
+	}
+	// The build runs in the module's directory, so its profile needs an absolute path.
+	if o.pgo, err = filepath.Abs(o.pgo); err != nil {
+		return err
+	}
+	if _, err := os.Stat(o.pgo); err != nil {
+		return &beagle.UsageError{
+			What:   "--pgo: " + tail.FileError(err),
+			Remedy: "name the profile of production's build",
+		}
+	}
+	return nil
+}
+
+func (o *benchFlags) reading(p *progress) profiles.Options {
+	return profiles.Options{Seconds: o.live, Token: os.Getenv("BEAGLE_PROFILES_TOKEN"),
+		Warn: func(text string) { p.watch(flow.Event{Warning: text}) }}
+}
+
+// plan gathers the calls of the function that the benchmark calls, and selects its inputs.
+func (o *benchFlags) plan(ctx context.Context, p *progress) (*benchfile.Plan, error) {
+	spec := o.spec
+	if o.through != "" {
+		target, err := o.load(ctx, o.spec.Target)
+		if err != nil {
+			return nil, err
+		}
+		o.sample.For, spec.Target = target, o.through
+	}
+	if len(o.give) > 0 {
+		return o.given(ctx, spec)
+	}
+	s, err := openStore()
+	if err != nil {
+		return nil, err
+	}
+	g, err := flow.Gather(ctx, s, spec, p.watch)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.oneModule(g.Unit); err != nil {
+		return nil, err
+	}
+	return benchfile.Select(g.Unit, g.Corpus, o.sample)
+}
+
+// load loads a function, also one whose calls no record can hold.
+func (o *benchFlags) load(ctx context.Context, spec string) (*source.Unit, error) {
+	return source.Load(ctx, source.Options{Dir: o.spec.Dir, Spec: spec, Tags: o.spec.Tags, InPlace: true})
+}
+
+// given reads the calls of a function with parameters that no record holds. It does not run them.
+func (o *benchFlags) given(ctx context.Context, spec flow.Spec) (*benchfile.Plan, error) {
+	u, err := o.load(ctx, spec.Target)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.oneModule(u); err != nil {
+		return nil, err
+	}
+	if o.sample.Given, err = benchfile.ParseGiven(&u.Target, o.give); err != nil {
+		return nil, err
+	}
+	records, err := corpus.Load(u, spec.CorpusFile)
+	if err != nil {
+		return nil, err
+	}
+	seen := corpus.Observations{}
+	if seen.Sources, err = corpus.Provenance(spec.CorpusFile); err != nil {
+		return nil, err
+	}
+	for _, r := range records {
+		seen.Calls += r.Weight
+	}
+	c, err := corpus.Observed(u, records, seen)
+	if err != nil {
+		return nil, err
+	}
+	return benchfile.Select(u, c, o.sample)
+}
+
+// oneModule refuses a caller of another module: production's profile is read by one checkout.
+func (o *benchFlags) oneModule(u *source.Unit) error {
+	if t := o.sample.For; t != nil && t.Target.Dir != u.Target.Dir {
+		return &beagle.UsageError{
+			What: fmt.Sprintf("--through %s is of module %s, and %s of %s", o.through, u.Target.Module,
+				t.Target.Spec(), t.Target.Module),
+			Remedy: "name a caller of the same module",
+		}
+	}
+	return nil
 }
 
 // path returns the path of the benchmark.
@@ -208,12 +335,11 @@ func (o *benchFlags) mayWrite(plan *benchfile.Plan, out string) error {
 func (o *benchFlags) production(ctx context.Context, u *source.Unit, p *progress) (
 	f *benchfile.Fitter, warnings []string, err error,
 ) {
-	read := profiles.Options{Seconds: o.live, Token: os.Getenv("BEAGLE_PROFILES_TOKEN")}
-	read.Warn = func(text string) { p.watch(flow.Event{Warning: text}) }
-	all, err := profiles.Read(ctx, o.profile, read)
+	all, err := profiles.Read(ctx, o.profile, o.reading(p))
 	if err != nil {
 		return nil, nil, err
 	}
+	all = append(all, o.stored...)
 	// Rank as `beagle hotspots` does, to have the part below the target.
 	t, err := benchfile.Rank(&u.Target, all)
 	if err != nil {
@@ -236,27 +362,14 @@ func (o *benchFlags) fitting(ctx context.Context, u *source.Unit, p *progress) (
 	if err != nil {
 		return nil, nil, err
 	}
-	// The build runs in the module's directory, so its profile needs an absolute path.
-	if o.pgo != "" {
-		abs, err := filepath.Abs(o.pgo)
-		if err != nil {
-			return nil, nil, err
-		}
-		if _, err := os.Stat(abs); err != nil {
-			return nil, nil, &beagle.UsageError{
-				What:   "--pgo: " + tail.FileError(err),
-				Remedy: "name the profile of production's build",
-			}
-		}
-		f.PGO = abs
-	}
+	f.PGO = o.pgo
 	f.Say = func(text string) { flow.Watcher(p.watch).Stage("compare", text) }
 	return f, warnings, nil
 }
 
 // fit makes the plan's benchmark like production.
 func (o *benchFlags) fit(ctx context.Context, plan *benchfile.Plan, p *progress) (*beagle.BenchmarkFit, error) {
-	f, warnings, err := o.fitting(ctx, plan.Unit, p)
+	f, warnings, err := o.fitting(ctx, plan.For, p)
 	if err != nil {
 		return nil, err
 	}
@@ -270,16 +383,25 @@ func (o *benchFlags) fit(ctx context.Context, plan *benchfile.Plan, p *progress)
 
 // compare prints how alike a benchmark that exists is to production.
 func (o *benchFlags) compare(ctx context.Context, p *progress) (int, error) {
-	u, err := source.Load(ctx, source.Options{Dir: o.spec.Dir, Spec: o.spec.Target, Tags: o.spec.Tags})
+	u, err := o.load(ctx, o.spec.Target)
 	if err != nil {
 		return exitUsage, err
+	}
+	from := u // whose package has the benchmark
+	if o.sample.For = u; o.through != "" {
+		if from, err = o.load(ctx, o.through); err != nil {
+			return exitUsage, err
+		}
+		if err := o.oneModule(from); err != nil {
+			return exitUsage, err
+		}
 	}
 	f, warnings, err := o.fitting(ctx, u, p)
 	if err != nil {
 		return exitUsage, err
 	}
 	// Profile the benchmark, and compare it with production.
-	b, err := benchfile.Build(ctx, u, "", "", f.PGO)
+	b, err := benchfile.Build(ctx, from, &u.Target, "", "", f.PGO)
 	if err != nil {
 		return exitNo, err
 	}

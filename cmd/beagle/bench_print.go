@@ -56,6 +56,9 @@ func printMade(w io.Writer, plan *benchfile.Plan, m *beagle.ProductionBenchmark)
 	}
 	if m.Fit != nil {
 		printFit(w, m.Fit)
+		if m.Through == "" {
+			printCallers(w, m.Fit)
+		}
 	}
 	// Print how to run it.
 	t := &plan.Unit.Target
@@ -63,9 +66,32 @@ func printMade(w io.Writer, plan *benchfile.Plan, m *beagle.ProductionBenchmark)
 		fmt.Fprintf(w, "  %-10s cd %s && go test -run '^$' -bench '%s'\n", "run", t.PkgDir,
 			strings.Join(m.Benchmarks, "|"))
 	}
-	if m.Corpus != "" {
+	switch {
+	case m.Through != "":
+		fmt.Fprintf(w, "  %-10s beagle verify --bench %s.%s %s other.go\n", "in pairs", t.PkgPath, m.Benchmarks[0],
+			m.Target.Spec)
+	case m.Corpus != "":
 		fmt.Fprintf(w, "  %-10s beagle verify --corpus %s %s other.go\n", "in pairs", m.Corpus, t.Spec())
 	}
+}
+
+// printCallers says through which callers production calls a function whose benchmark is not alike.
+func printCallers(w io.Writer, f *beagle.BenchmarkFit) {
+	const most = 0.9 // of the time: a caller with less is not production's usual way
+	through := ""
+	var list []string
+	for _, c := range f.Callers {
+		list = append(list, fmt.Sprintf("%.0f %% below %s", 100*c.Share, c.Function))
+		if through == "" && c.Share >= most {
+			through = c.Function
+		}
+	}
+	if f.Reached || through == "" {
+		return
+	}
+	fmt.Fprintf(w, "  %-10s its time in production: %s\n", "callers", strings.Join(list, ", "))
+	fmt.Fprintf(w, "  %-10s call it as production does: capture calls of %s, and give --through %[2]s with them\n",
+		"next", through)
 }
 
 // printFit prints how alike a benchmark is to production.

@@ -57,6 +57,7 @@ type captureFlags struct {
 	token   string
 	json    bool
 	out     string
+	leave   []string
 	long    time.Duration
 	samples int
 	dir     string
@@ -133,6 +134,8 @@ func (o *captureFlags) flags(f *flagSet) {
 	f.StringVar(&o.token, "token", "", "`file` with the token (default: the one that BEAGLE_PROBE_TOKEN names)")
 	f.BoolVar(&o.json, "json", false, "print JSON (docs/json.md)")
 	f.StringVar(&o.out, "out", "", "start, pull: write the calls to this `file` of JSON lines (docs/corpus.md)")
+	f.Var(listFlag{&o.leave}, "leave", "`names` of parameters that calls in --out leave out, the receiver too: those "+
+		"that no record can hold, and bench --give makes")
 	// Bounds of a capture. A zero stands for the probe's own default.
 	f.DurationVar(&o.long, "for", 30*time.Second, "start, ask: length of the capture")
 	f.IntVar(&o.samples, "samples", 0, "start, ask: stop after `n` calls of each process; 0 means when --for ends")

@@ -24,7 +24,27 @@ func (o *captureFlags) target(ctx context.Context) (*source.Unit, error) {
 		return nil, &beagle.UsageError{What: fmt.Sprintf("--json with %d sites", len(o.rest)),
 			Remedy: "a corpus is of one function: name that one"}
 	}
-	return source.Load(ctx, source.Options{Dir: o.dir, Spec: o.rest[0], Tags: o.tags})
+	u, err := source.Load(ctx,
+		source.Options{Dir: o.dir, Spec: o.rest[0], Tags: o.tags, InPlace: len(o.leave) > 0})
+	if err == nil {
+		_, err = o.leaving(u)
+	}
+	return u, err
+}
+
+// leaving returns the parameters that records leave out, by index.
+func (o *captureFlags) leaving(u *source.Unit) (list []int, err error) {
+	for _, name := range o.leave {
+		i := slices.IndexFunc(u.Target.Params, func(q beagle.Param) bool { return q.Name == name })
+		if i < 0 {
+			return nil, &beagle.UsageError{
+				What:   fmt.Sprintf("--leave %s: %s has no such parameter", name, u.Target.Spec()),
+				Remedy: "name its parameters as they are declared, the receiver too",
+			}
+		}
+		list = append(list, i)
+	}
+	return list, nil
 }
 
 // capturePull takes the waiting calls of a capture that runs elsewhere. It writes the calls of the
@@ -56,7 +76,11 @@ func capturePull(ctx context.Context, o *captureFlags, clients []*capture.Client
 // deliver writes the calls to the file, with those that it holds already, and prints the corpus.
 func (o *captureFlags) deliver(u *source.Unit, all []capture.Pulled, status int) (int, error) {
 	// Convert the calls to records, and describe them as a corpus.
-	r, err := capture.Convert(u, all)
+	leave, err := o.leaving(u)
+	if err != nil {
+		return exitUsage, err
+	}
+	r, err := capture.Convert(u, all, leave...)
 	if err != nil {
 		return exitUsage, err
 	}

@@ -126,13 +126,26 @@ func Ended(line []byte) int { return len(append(line, '!')) }
 // load writes the planted package, and loads one of its functions with calls.
 func load(t *testing.T, name string, calls ...string) (*source.Unit, *beagle.Corpus) {
 	t.Helper()
-	dir := t.TempDir()
-	for file, text := range map[string]string{"go.mod": "module ex.com/p\n\ngo 1.24\n", "p.go": planted} {
+	return loadFrom(t, plant(t), name, calls...)
+}
+
+// plant writes the planted package to a new directory.
+func plant(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	for file, text := range map[string]string{
+		"go.mod": "module ex.com/p\n\ngo 1.24\n", "p.go": planted, "service.go": service,
+	} {
 		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
-	u, err := source.Load(t.Context(), source.Options{Dir: dir, Spec: "." + "/." + name})
+	return dir
+}
+
+func loadFrom(t *testing.T, dir, name string, calls ...string) (*source.Unit, *beagle.Corpus) {
+	t.Helper()
+	u, err := source.Load(t.Context(), source.Options{Dir: dir, Spec: "." + "/." + name, InPlace: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +234,7 @@ func TestShares(t *testing.T) {
 	if strings.Contains(first, "beagle-go") || strings.Contains(first, "runtime.") {
 		t.Errorf("it does not stand alone:\n%s", first)
 	}
-	p.Cold = true
+	p.Be("cold")
 	cold, err := p.File(Form{Apart: true})
 	if err != nil {
 		t.Fatal(err)
@@ -514,7 +527,9 @@ func TestWhy(t *testing.T) {
 		{"callee", "m.rare", 0.1, 0, byRecording, false},
 		{"callee", "m.new", 0, 0.1, byAbsence, false},
 		{"callee", "m.f", 0.5, 0.2, byInlining, false},
-		{"callee", "runtime.growslice", 0.5, 0.2, byRuntime, false},
+		{"callee", "runtime.growslice", 0.5, 0.2, byGrowth, false},
+		{"callee", "runtime.growslice", 0.5, 0.4, byRuntime, false},
+		{"callee", "runtime.memmove", 0.5, 0.2, byRuntime, false},
 		{"line", "m.f", 0.5, 0.2, byState, false},
 		{"line", "m.f", 0.05, 0.2, byInputs, false},
 		{"line", "m.f", 0.5, 0.2, byInputs, true},

@@ -29,6 +29,9 @@ func (f *Fitter) Compare(run *hotspots.Subtree) *beagle.BenchmarkFit {
 	p := f.Production
 	out := &beagle.BenchmarkFit{Target: p.Target, Share: p.Share, Needed: f.Needed, Seconds: f.Seconds}
 	out.Callees, out.Lines = similarities(p, run)
+	for _, c := range p.Callers[:min(len(p.Callers), mostCallers)] {
+		out.Callers = append(out.Callers, beagle.CallerShare{Function: c.Target, Share: c.Share})
+	}
 	halves := f.Halves
 	byTime := halves[0] != nil && halves[1] != nil
 	if !byTime {
@@ -43,6 +46,9 @@ func (f *Fitter) Compare(run *hotspots.Subtree) *beagle.BenchmarkFit {
 	out.Shown = min(out.Callees.Low, out.Lines.Low) >= f.Needed
 	return out
 }
+
+// mostCallers bounds the callers that a comparison lists.
+const mostCallers = 5
 
 // similarities compares two profiles of the code below a target.
 func similarities(a, b *hotspots.Subtree) (callees, lines beagle.Similarity) {
@@ -65,14 +71,15 @@ type try struct {
 }
 
 // Fit profiles the plan's benchmark and compares it with production. While the two are clearly not
-// alike, it tries calls that are handed over, then inputs that lie in memory and not in caches,
-// then more or fewer inputs until they repeat, and then other shares of the groups. It keeps the
-// first form that is alike enough, or the most alike one. The plan becomes that form.
+// alike, it tries pauses, calls that are handed over, inputs that lie in memory and not in caches,
+// inputs with one part far away, more or fewer inputs until they repeat, and then other shares of
+// the groups. It keeps the first form that is alike enough, or the most alike one. The plan becomes
+// that form.
 //
 // The best of several forms looks better than it is, by chance. So forms are compared with one half
 // of production's samples. The chosen one is profiled anew, and compared with the other half.
 func (f *Fitter) Fit(ctx context.Context, p *Plan) (*beagle.BenchmarkFit, error) {
-	p.Cold, p.Handed = f.State == "cold", f.State == "handed"
+	p.Be(f.State)
 	first, err := f.attempt(ctx, *p, "the recorded shares")
 	if err != nil {
 		return nil, err
@@ -120,9 +127,15 @@ func (f *Fitter) search(ctx context.Context, first *try) (tries []*try, best *tr
 		}
 		return t, err
 	}
-	p := first.plan
-	// A service reads the input just before the call: let the benchmark do so, with other work.
+	// Others take the caches while a service waits: the call finds less of what it keeps.
 	if f.State == "auto" {
+		if best, err = f.pause(first, attempt); err != nil {
+			return nil, nil, err
+		}
+	}
+	p := best.plan
+	// A service reads the input just before the call: let the benchmark do so, with other work.
+	if unlike(best) && f.State == "auto" {
 		handed, err := f.hand(p, attempt)
 		if err != nil {
 			return nil, nil, err
@@ -132,10 +145,9 @@ func (f *Fitter) search(ctx context.Context, first *try) (tries []*try, best *tr
 		}
 	}
 	// Inputs that lie in memory are the other way to a call that waits for its data.
+	near := best
 	if unlike(best) && f.State == "auto" && p.CanBeCold() && !best.plan.Handed {
-		other := p
-		other.Cold = true
-		t, err := attempt(other, "the recorded shares")
+		t, err := attempt(p.cold(), "the recorded shares")
 		if err != nil {
 			return nil, nil, err
 		}
@@ -143,7 +155,17 @@ func (f *Fitter) search(ctx context.Context, first *try) (tries []*try, best *tr
 			best = t
 		}
 	}
-	if unlike(best) && !best.plan.Cold {
+	// One part of an input may be near and another far away.
+	if unlike(best) && f.State == "auto" && len(p.movable()) > 1 {
+		t, err := f.parts(near, attempt)
+		if err != nil {
+			return nil, nil, err
+		}
+		if better(t, best) {
+			best = t
+		}
+	}
+	if unlike(best) && len(best.plan.Far) == 0 {
 		if best, err = f.scale(best, attempt); err != nil {
 			return nil, nil, err
 		}
@@ -257,18 +279,18 @@ const mostLonger = 8
 // attempt builds and profiles one form.
 func (f *Fitter) attempt(ctx context.Context, plan Plan, what string) (*try, error) {
 	what += ", " + plan.state()
-	text, err := plan.File(Form{Apart: true})
+	text, err := plan.File(Form{Fast: true})
 	if err != nil {
 		return nil, err
 	}
-	b, err := Build(ctx, plan.Unit, plan.Path(), text, f.PGO)
+	b, err := plan.build(ctx, text, f.PGO)
 	if err != nil {
 		return nil, err
 	}
 	defer b.Close()
 	pattern := "^" + plan.Benchmarks()[0] + "$"
 	run, err := b.Profile(ctx, pattern, f.Seconds)
-	if err == nil && plan.Work > 0 { // most of the time is no call's
+	if err == nil && (plan.Work > 0 || plan.Pause > 0 || plan.through()) { // most of the time is no call's
 		run, err = b.Profile(ctx, pattern, f.Seconds*min(1/run.Subtree.Share, mostLonger))
 	}
 	if err == nil {
@@ -292,16 +314,20 @@ const (
 // that, the recording is of other traffic.
 const maxWeight = 10
 
+// mostWeight bounds the same of one group. Its inputs know little of their kind where they are few:
+// n inputs may count for n+1 times of what they were recorded for.
+func mostWeight(g Group) float64 { return min(maxWeight, float64(g.Distinct)+1) }
+
 // reweigh profiles each group alone and finds the shares of the groups whose sum is most like
 // production. It returns the groups' profiles, and nil for a plan when that changes nothing.
 func (f *Fitter) reweigh(ctx context.Context, from *try) (*Plan, []*hotspots.Subtree, error) {
 	// Build a benchmark with a part for each group.
 	plan := from.plan
-	text, err := plan.File(Form{Apart: true})
+	text, err := plan.File(Form{Fast: true, Apart: true})
 	if err != nil {
 		return nil, nil, err
 	}
-	b, err := Build(ctx, plan.Unit, plan.Path(), text, f.PGO)
+	b, err := plan.build(ctx, text, f.PGO)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -310,7 +336,7 @@ func (f *Fitter) reweigh(ctx context.Context, from *try) (*Plan, []*hotspots.Sub
 	// Profile the groups that have a notable share.
 	var alone []*hotspots.Subtree
 	var shapes [][]similarity.Shape
-	var costs, start []float64
+	var costs, start, most []float64
 	var which []int
 	for i, g := range plan.Groups {
 		if g.Share < apartShare {
@@ -318,6 +344,9 @@ func (f *Fitter) reweigh(ctx context.Context, from *try) (*Plan, []*hotspots.Sub
 		}
 		run, err := b.Profile(ctx, fmt.Sprintf("^Benchmark%sApart$/^g%d$", plan.name(), i),
 			max(0.5, f.Seconds*math.Sqrt(g.Share)/2))
+		if errors.As(err, new(unreached)) {
+			continue // the caller takes another way for these inputs: they move nothing here
+		}
 		if err != nil {
 			return nil, nil, err
 		}
@@ -325,6 +354,7 @@ func (f *Fitter) reweigh(ctx context.Context, from *try) (*Plan, []*hotspots.Sub
 		cost := run.Busy * run.Subtree.Share
 		costs = append(costs, cost)
 		start = append(start, g.Weight*cost)
+		most = append(most, mostWeight(g))
 		alone = append(alone, run.Subtree)
 		shapes = append(shapes, shapesOf(run.Subtree))
 	}
@@ -332,7 +362,7 @@ func (f *Fitter) reweigh(ctx context.Context, from *try) (*Plan, []*hotspots.Sub
 		return nil, alone, nil
 	}
 	// Find the shares whose sum is most like production.
-	weights := similarity.Mix(shapesOf(f.Production), shapes, start, maxWeight)
+	weights := similarity.Mix(shapesOf(f.Production), shapes, start, most)
 	return plan.weighed(which, weights, costs), alone, nil
 }
 
@@ -376,7 +406,26 @@ func (f *Fitter) conclude(tries []*try, best *try) *beagle.BenchmarkFit {
 		})
 	}
 	f.Explain(out, best.run, best.groups...)
+	if caller := best.plan.Unit.Target.Spec(); best.plan.through() {
+		if share := f.below(caller); share < mostBelow {
+			out.Warnings = append(out.Warnings, fmt.Sprintf("%.0f %% of production's time below the function is below "+
+				"%s too; the benchmark has nothing of the rest", 100*share, caller))
+		}
+	}
 	return out
+}
+
+// mostBelow is the share from which on the other callers are too few to be noticed.
+const mostBelow = 0.95
+
+// below returns how much of the time below the function is below one of its callers.
+func (f *Fitter) below(caller string) float64 {
+	for _, c := range f.Production.Callers {
+		if c.Target == caller {
+			return c.Share
+		}
+	}
+	return 0
 }
 
 // Explain says of the parts that are clearly not alike why a benchmark may not match them, and how

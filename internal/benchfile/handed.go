@@ -2,6 +2,7 @@ package benchfile
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -26,14 +27,18 @@ func (p *Plan) state() string {
 			return fmt.Sprintf("%s, a %dth of the inputs until they repeat", plain.state(), -p.Scale)
 		}
 		return fmt.Sprintf("%s, %d times as many inputs until they repeat", plain.state(), p.Scale)
+	case p.Pause > 0:
+		plain := *p
+		plain.Pause = 0
+		return fmt.Sprintf("%s, a pause after each %d calls, in which others take the caches", plain.state(), p.Pause)
 	case p.Handed && p.Work > 0:
-		return fmt.Sprintf("handed over, with %d pieces of other work before each call", p.Work)
+		return fmt.Sprintf("handed over%s, with %d pieces of other work before each call", p.farAway(), p.Work)
 	case p.Handed:
-		return "handed over"
-	case p.Cold:
+		return "handed over" + p.farAway()
+	case p.isCold():
 		return "cold"
 	}
-	return "warm"
+	return "warm" + p.farAway()
 }
 
 // writeHanded declares the functions that are called between two calls.
@@ -41,8 +46,10 @@ func (p *Plan) writeHanded(b *strings.Builder) {
 	comment(b, fmt.Sprintf("%sRead reads the input of a call. Production's callers have just read it, so that it lies "+
 		"in the nearest cache.", p.lower()))
 	fmt.Fprintf(b, "func %[1]sRead(c *%[1]sCall) (n int) {\n", p.lower())
-	for i, q := range p.Unit.Target.Params {
-		b.WriteString(read(q, fmt.Sprintf("c.arg%d", i)))
+	for _, i := range p.recorded() {
+		if !slices.Contains(p.Far, i) {
+			b.WriteString(read(p.Unit.Target.Params[i], fmt.Sprintf("c.arg%d", i)))
+		}
 	}
 	fmt.Fprintf(b, "\treturn n\n}\n\nvar %sDone uint64 // what is done between calls\n\n", p.lower())
 	if p.Work > 0 {
@@ -118,10 +125,14 @@ func %[1]sStep(x, n uint64) uint64 {
 
 // setupText returns the statements before each call.
 func (p *Plan) setupText() string {
-	if !p.Handed {
-		return ""
+	text := ""
+	if p.Pause > 0 {
+		text = fmt.Sprintf("\t\t%sPause()\n", p.lower())
 	}
-	text := fmt.Sprintf("\t\t%[1]sDone += uint64(%[1]sRead(c))\n", p.lower())
+	if !p.Handed {
+		return text
+	}
+	text += fmt.Sprintf("\t\t%[1]sDone += uint64(%[1]sRead(c))\n", p.lower())
 	if p.Work > 0 {
 		text += fmt.Sprintf("\t\tfor _, piece := range %[1]sWork {\n\t\t\t%[1]sDone = piece(%[1]sDone)\n\t\t}\n",
 			p.lower())

@@ -9,11 +9,15 @@ import (
 
 // Describe describes the plan's benchmark.
 func (p *Plan) Describe(fit *beagle.BenchmarkFit) *beagle.ProductionBenchmark {
-	t := &p.Unit.Target
+	t, through := &p.For.Target, ""
+	if p.through() {
+		through = p.Unit.Target.Spec()
+	}
 	m := &beagle.ProductionBenchmark{
 		Target: beagle.TargetRef{Spec: t.Spec(), ID: t.ID(), Module: t.Module, Signature: t.Signature, Dir: t.Dir,
-			File: filepath.ToSlash(DisplayPath(&p.Unit.Target, t.File)), Line: t.Line, TypeArgs: t.TypeArgs},
-		Benchmarks: p.Benchmarks(), Sources: append([]string{}, p.Corpus.Sources...), Calls: p.Corpus.Calls,
+			File: filepath.ToSlash(DisplayPath(t, t.File)), Line: t.Line, TypeArgs: t.TypeArgs},
+		Through: through, Benchmarks: p.Benchmarks(),
+		Sources: append([]string{}, p.Corpus.Sources...), Calls: p.Corpus.Calls,
 		Distinct: p.Distinct, Inputs: p.Inputs(), Rule: p.Rule, State: p.state(), Fit: fit, Notes: p.Notes,
 		Groups: []beagle.BenchmarkGroup{}, Extremes: []string{},
 	}

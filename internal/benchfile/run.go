@@ -23,19 +23,25 @@ import (
 // A Bench is the test program of a target's package.
 type Bench struct {
 	unit    *source.Unit
+	of      *beagle.Target // the function that is compared
 	scratch *scratch.Dir
 	program string
 }
 
-// Build compiles the tests of the target's package. The file at that path has this text instead of
-// its text on disk; without a path the package stays as it is. pgo names a profile for the
-// compiler, "" for none.
-func Build(ctx context.Context, u *source.Unit, path, text, pgo string) (*Bench, error) {
+// build compiles the plan's benchmark.
+func (p *Plan) build(ctx context.Context, text, pgo string) (*Bench, error) {
+	return Build(ctx, p.Unit, &p.For.Target, p.Path(), text, pgo)
+}
+
+// Build compiles the tests of a unit's package, to profile them below a function, which may be
+// another one that these call. The file at that path has this text instead of its text on disk;
+// without a path the package stays as it is. pgo names a profile for the compiler, "" for none.
+func Build(ctx context.Context, u *source.Unit, of *beagle.Target, path, text, pgo string) (*Bench, error) {
 	dir, err := scratch.New("benchfile")
 	if err != nil {
 		return nil, err
 	}
-	b := &Bench{unit: u, scratch: dir, program: filepath.Join(dir.Path, "bench.test")}
+	b := &Bench{unit: u, of: of, scratch: dir, program: filepath.Join(dir.Path, "bench.test")}
 	// Without go vet and debug information: it runs once, and profiles of Go have their names.
 	args := append([]string{"test", "-c", "-vet=off", "-buildvcs=false", "-ldflags=-s -w", "-o", b.program},
 		source.TagFlags(u.Target.Tags)...)
@@ -96,6 +102,11 @@ func (b *Bench) Lacks(run *Run, production *hotspots.Subtree) error {
 // call returns the time of a call, without what the benchmark does between calls.
 func (r *Run) call() float64 { return r.Nanos * r.Subtree.Share }
 
+// An unreached is the error of a benchmark that does not call the function that is compared.
+type unreached struct{ *beagle.UsageError }
+
+func (e unreached) Unwrap() error { return e.UsageError }
+
 var nanosPerOp = regexp.MustCompile(`(?m)\s([0-9]+)\s+([0-9.]+) ns/op`)
 
 // maxRounds bounds how often a benchmark runs for one profile on a machine that is busy otherwise.
@@ -121,16 +132,16 @@ func (b *Bench) Profile(ctx context.Context, pattern string, seconds float64) (*
 		p.Group = pattern // windows of one program: each sample weighs the same
 	}
 	var err error
-	if run.Table, err = Rank(&b.unit.Target, all); err != nil {
+	if run.Table, err = Rank(b.of, all); err != nil {
 		return nil, err
 	}
-	run.Subtree, err = run.Table.Subtree(b.unit.Target.Spec())
+	run.Subtree, err = run.Table.Subtree(b.of.Spec())
 	if err != nil {
-		return nil, &beagle.UsageError{
-			What: fmt.Sprintf("%s does not reach %s: none of its %d samples is there", pattern, b.unit.Target.Spec(),
+		return nil, unreached{&beagle.UsageError{
+			What: fmt.Sprintf("%s does not reach %s: none of its %d samples is there", pattern, b.of.Spec(),
 				run.Table.Samples),
 			Remedy: "benchmark what calls it, or give the profile more samples with --seconds",
-		}
+		}}
 	}
 	run.Part = part(all, run.Subtree.Symbols)
 	return run, nil
@@ -153,7 +164,7 @@ func (b *Bench) runOnce(ctx context.Context, pattern string, seconds float64, ru
 			return nil, 0, ctx.Err()
 		}
 		return nil, 0, &beagle.UsageError{
-			What:   fmt.Sprintf("%s fails: %s", pattern, firstLines(string(out)+stderr.String())),
+			What:   fmt.Sprintf("%s fails: %v\n%s", pattern, err, firstLines(string(out)+stderr.String())),
 			Remedy: "run it with go test -bench, and mend it",
 		}
 	}

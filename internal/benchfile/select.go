@@ -16,21 +16,27 @@ import (
 
 // Options bound a benchmark's file.
 type Options struct {
-	Inputs int // distinct ones
-	Bytes  int // of source text for their values
+	Inputs int          // distinct ones
+	Bytes  int          // of source text for their values
+	For    *source.Unit // the function that the benchmark is for, which the unit calls; nil for the unit itself
+	Given  []Given      // parameters of the unit that no record holds
 }
 
 // A Plan lists the calls of a benchmark, and how often it makes each.
 type Plan struct {
-	Unit     *source.Unit
+	Unit     *source.Unit // the function that the benchmark calls
+	For      *source.Unit // the function that it is for: the unit, or one that the unit calls
+	Given    []Given      // parameters of the unit that no record holds
 	Corpus   *beagle.Corpus
 	Groups   []Group
 	Extremes []extreme
 	Distinct int    // inputs of the corpus that can be written in Go
 	Rule     string // how the benchmark's distinct inputs stand for those of the corpus
-	Cold     bool   // each call finds its input in memory, and not in a cache
-	Handed   bool   // the benchmark reads each input just before its call, as a caller does
+	Far      []int  // parameters whose memory each call finds far away
+	Distance int    // bytes of other inputs until the memory of a far parameter comes again
+	Handed   bool   // the benchmark reads each input just before its call, as a caller does; no far parameter
 	Work     int    // pieces of other work between that and the call
+	Pause    int    // calls between two pauses, in which others take the caches; 0 for none
 	Scale    int    // Fit's factor for the number of inputs until they repeat; divides it when negative, 0 for none
 	Places   int    // in memory, for each input that is called as often; 0 is 1
 	Notes    []string
@@ -74,9 +80,17 @@ func (p *Plan) Inputs() int {
 // Select draws the inputs of a benchmark from a corpus. Each group of alike inputs keeps its share
 // of the calls, however rare it is. Within a group, inputs are drawn in proportion to their calls.
 func Select(u *source.Unit, c *beagle.Corpus, o Options) (*Plan, error) {
-	p := &Plan{Unit: u, Corpus: c}
+	p := &Plan{Unit: u, For: cmp.Or(o.For, u), Given: o.Given, Corpus: c}
 	if why := unrepeatable(&u.Target, c); why != nil {
 		return nil, why
+	}
+	if p.through() {
+		p.Notes = append(p.Notes, fmt.Sprintf("it calls %s, which calls %s as a service does; ns/op is the time of "+
+			"both", u.Target.Spec(), p.For.Target.Spec()))
+	}
+	for _, g := range p.Given {
+		p.Notes = append(p.Notes, fmt.Sprintf("all calls share %s, which is %s: its state goes on from call to call",
+			u.Target.Params[g.Param].Name, g.Expr))
 	}
 	if n := u.Target.Params; len(n) > 0 && strings.HasPrefix(u.Target.Recv, "*") &&
 		slices.Contains(c.Facets.Mutates, n[0].Name) {
@@ -90,6 +104,9 @@ func Select(u *source.Unit, c *beagle.Corpus, o Options) (*Plan, error) {
 	strata, err := corpus.Strata(&c.Facets, pool.records)
 	if err != nil {
 		return nil, err
+	}
+	for i := range strata {
+		strata[i].Name = p.withoutGiven(strata[i].Name)
 	}
 	p.Distinct, p.bytes, p.strata, p.from = len(pool.records), o.Bytes, strata, pool
 	p.fill(o.Inputs)
@@ -126,7 +143,7 @@ func (p *Plan) scaled(scale int) *Plan {
 		return &out
 	}
 	out.fill(p.Inputs() * scale)
-	if want := p.Inputs() * scale; p.CanBeCold() {
+	if want := p.Inputs() * scale; len(p.movable()) > 0 {
 		out.Places = want / out.Inputs()
 	}
 	if out.Places < 2 && out.Inputs() <= p.Inputs() {
@@ -145,14 +162,21 @@ type pool struct {
 // pool writes all records in Go, and leaves out those that cannot be.
 func (p *Plan) pool(o Options) (*pool, error) {
 	shape, types := corpus.ArgsShape(p.Unit)
+	written := *shape
+	written.Fields = keep(shape.Fields, p.recorded())
 	out := &pool{lits: map[string]rt.Literal{}}
 	// Write each record in Go, and count those that cannot be written.
 	why, dropped := "", 0
-	for _, r := range corpus.Merge(slices.Concat(p.Corpus.Train, p.Corpus.Holdout)) {
+	records, err := p.without(shape, slices.Concat(p.Corpus.Train, p.Corpus.Holdout))
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range corpus.Merge(records) {
 		v, err := rt.ParseValue(r.Args)
 		var lit rt.Literal
 		if err == nil {
-			lit, err = rt.GoArgs(&v, shape, types)
+			v.Elems = keep(v.Elems, p.recorded())
+			lit, err = rt.GoArgs(&v, &written, types)
 		}
 		if err == nil && size(lit) > o.Bytes {
 			err = fmt.Errorf("it takes %d bytes of source text, and the limit is %d", size(lit), o.Bytes)

@@ -19,6 +19,7 @@ const (
 	byInlining
 	byRecording
 	byAbsence
+	byGrowth
 	byRuntime
 	byState
 	byInputs
@@ -35,6 +36,8 @@ var whys = [...]string{
 		"the hours when it happens), or it is inlined and its time counts for the code around it",
 	byAbsence: "production spends no time there: the inputs hold what its calls do not, or it was built in another " +
 		"way (--pgo)",
+	byGrowth: "production takes new memory there more often: its state begins anew from time to time, as after a " +
+		"flush, and the benchmark's goes on",
 	byRuntime: "Go's runtime takes longer in a large heap with many goroutines",
 	byState: "no group of recorded inputs spends as much or as little time there, so no shares of them match: what " +
 		"production's caches and branch predictors hold, or inputs that were not recorded",
@@ -62,12 +65,20 @@ func (x explainer) cause(kind string, p beagle.SimilarPart) cause {
 		return byAbsence
 	case callee && math.Abs(inlined(x.production, p.Name)-inlined(x.run.Subtree, p.Name)) > 0.8:
 		return byInlining
+	case callee && slices.Contains(growing, p.Name) && p.Production > 2*p.Benchmark:
+		return byGrowth
 	case callee && strings.HasPrefix(p.Name, "runtime.") && p.Production > p.Benchmark:
 		return byRuntime
 	case x.outside(callee, p):
 		return byState
 	}
 	return byInputs
+}
+
+// growing are the functions of the runtime that code calls where its data grows.
+var growing = []string{
+	"runtime.growslice", "runtime.makeslice", "runtime.newobject", "runtime.makemap", "runtime.mapassign",
+	"runtime.mapassign_fast32", "runtime.mapassign_fast64", "runtime.mapassign_faststr",
 }
 
 // inlined returns the share of a callee's time in which it is inlined.

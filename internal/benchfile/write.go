@@ -19,12 +19,14 @@ import (
 const (
 	schedule  = 8192     // calls until the benchmark repeats itself, at least
 	coldBytes = 64 << 20 // of copies of the inputs: more than a core's share of any cache
+	callBytes = 128      // of a copy beside its texts and lists
 )
 
 // A Form lists the parts of a file beside the benchmark.
 type Form struct {
-	// Apart adds a benchmark of each group alone, and has the program take profiles at a high
-	// rate. It is for Beagle, not for people.
+	// Fast has the program take profiles at a high rate. It is for Beagle, not for people.
+	Fast bool
+	// Apart adds a benchmark of each group alone. It makes the file twice as long.
 	Apart bool
 }
 
@@ -68,8 +70,14 @@ func (p *Plan) File(form Form) (string, error) {
 	if p.Handed {
 		p.writeHanded(&b)
 	}
+	if p.Pause > 0 {
+		p.writePause(&b)
+	}
 	p.writeBenchmark(&b)
 	p.writeExtremes(&b)
+	if form.Fast {
+		b.WriteString("func init() { runtime.SetCPUProfileRate(1000) }\n\n")
+	}
 	if form.Apart {
 		p.writeApart(&b)
 	}
@@ -83,9 +91,13 @@ func (p *Plan) File(form Form) (string, error) {
 		return "", fmt.Errorf("%s: %w", p.Unit.Target.Spec(), err)
 	}
 	if err := p.Unit.Package.CheckTest(p.Path(), string(text)); err != nil {
+		remedy := "benchmark a function that takes plain values; beagle evolve works on this one all the same"
+		if len(p.Given) > 0 {
+			remedy = "mend the expressions of --give: they stand in a test file of package " + p.Unit.Target.PkgPath
+		}
 		return "", &beagle.UsageError{
 			What:   fmt.Sprintf("%s: its inputs cannot be written in Go: %v", p.Unit.Target.Spec(), err),
-			Remedy: "benchmark a function that takes plain values; beagle evolve works on this one all the same",
+			Remedy: remedy,
 		}
 	}
 	return string(text), nil
@@ -96,33 +108,56 @@ func (p *Plan) writeCallType(b *strings.Builder) {
 	fmt.Fprintf(b, "// %sCall is a recorded call of %s.\ntype %sCall struct {\n", p.lower(),
 		p.Unit.Target.Name, p.lower())
 	b.WriteString("\ttimes int // how often the benchmark makes it before it repeats itself\n")
-	for i, q := range p.Unit.Target.Params {
-		fmt.Fprintf(b, "\targ%d %s\n", i, strings.Replace(q.Type, "...", "[]", 1))
+	for _, i := range p.recorded() {
+		fmt.Fprintf(b, "\targ%d %s\n", i, strings.Replace(p.Unit.Target.Params[i].Type, "...", "[]", 1))
 	}
 	b.WriteString("}\n\n")
 }
 
 // writeCalls declares the function that makes the calls in a fixed, shuffled order.
 func (p *Plan) writeCalls(b *strings.Builder) {
+	parts := p.inputs(p.times())
+	all := ""
+	if len(parts) == 1 {
+		all = parts[0].setup + fmt.Sprintf("\tall := []%sCall{\n%s\t}\n", p.lower(), parts[0].body)
+	} else {
+		all = p.writeParts(b, parts)
+	}
 	comment(b, fmt.Sprintf("%sCalls returns recorded calls of %s, as often as they were made, in a fixed order. "+
 		"They are %s. A recording keeps no order, so it is a shuffle.", p.lower(), p.Unit.Target.Name, p.Rule))
 	fmt.Fprintf(b, "func %sCalls() []*%sCall {\n", p.lower(), p.lower())
-	times := p.times()
-	setup, body := p.inputs(times)
-	b.WriteString(setup)
-	fmt.Fprintf(b, "\tall := []%sCall{\n%s\t}\n\tvar calls []*%sCall\n", p.lower(), body, p.lower())
-	if p.Places > 1 && !p.Cold {
+	fmt.Fprintf(b, "%s\tvar calls []*%sCall\n", all, p.lower())
+	if p.Places > 1 && len(p.Far) == 0 {
 		p.writePlaces(b)
 	} else {
 		b.WriteString("\tfor i := range all {\n\t\tfor n := 0; n < all[i].times; n++ {\n" +
 			"\t\t\tcalls = append(calls, &all[i])\n\t\t}\n\t}\n")
 	}
-	if p.Cold {
+	if len(p.Far) > 0 {
 		p.writeCopies(b)
 	}
 	b.WriteString("\tseed := uint64(1)\n\tfor i := len(calls) - 1; i > 0; i-- {\n" +
 		"\t\tseed = seed*6364136223846793005 + 1442695040888963407\n\t\tj := int(seed>>33) % (i + 1)\n" +
 		"\t\tcalls[i], calls[j] = calls[j], calls[i]\n\t}\n\treturn calls\n}\n\n")
+}
+
+// An inputPart is the text of some inputs.
+type inputPart struct{ setup, body string }
+
+// mostInputs bounds the inputs that one function of the file makes: the compiler takes minutes for
+// a function with thousands of them.
+const mostInputs = 256
+
+// writeParts declares a function for each part of the inputs, and returns the statements that call
+// them.
+func (p *Plan) writeParts(b *strings.Builder, parts []inputPart) (all string) {
+	all = fmt.Sprintf("\tvar all []%sCall\n", p.lower())
+	for k, part := range parts {
+		fmt.Fprintf(b, "func %[1]sInputs%[2]d() []%[1]sCall {\n%[3]s\treturn []%[1]sCall{\n%[4]s\t}\n}\n\n",
+			p.lower(), k, part.setup, part.body)
+		all += fmt.Sprintf("\tall = append(all, %sInputs%d()...)\n", p.lower(), k)
+	}
+	return all
 }
 
 // writePlaces gives each input several places in memory, which its calls take in turn.
@@ -131,27 +166,28 @@ func (p *Plan) writePlaces(b *strings.Builder) {
 		"\tfor i := range all {\n\t\tplaces := []*%[2]sCall{&all[i]}\n"+
 		"\t\tfor n := 0; n < all[i].times; n++ {\n\t\t\tif c := &all[i]; n > 0 && n < %[1]d {\n"+
 		"\t\t\t\tplaces = append(places, &%[2]sCall{%[3]s})\n\t\t\t}\n"+
-		"\t\t\tcalls = append(calls, places[n%%len(places)])\n\t\t}\n\t}\n", p.Places, p.lower(), p.copies())
+		"\t\t\tcalls = append(calls, places[n%%len(places)])\n\t\t}\n\t}\n", p.Places, p.lower(), p.copies(p.movable()))
 }
 
-// writeCopies gives each call memory of its own, more than caches hold.
+// writeCopies gives far parameters memory of their own in each call, until it is as much as their
+// distance. In the order of the calls, that memory lies in no pattern.
 func (p *Plan) writeCopies(b *strings.Builder) {
-	b.WriteString("\t// Production finds its inputs in memory and not in a cache: each call has a copy of its own.\n")
+	fmt.Fprintf(b, "\t// Production finds %s %s away: each call has a copy of its own.\n", p.farNames(), p.away())
 	fmt.Fprintf(b, "\tonce := len(calls)\n\tfor room := 0; room < %d; {\n\t\tfor _, c := range calls[:once] {\n"+
-		"\t\t\tc := &%sCall{%s}\n\t\t\tcalls = append(calls, c)\n\t\t\troom += 128", coldBytes, p.lower(), p.copies())
-	for i, q := range p.Unit.Target.Params {
-		if copied(q.Type) != "" {
-			fmt.Fprintf(b, " + len(c.arg%d)", i)
-		}
+		"\t\t\tc := &%sCall{%s}\n\t\t\tcalls = append(calls, c)\n\t\t\troom += %d", p.Distance, p.lower(),
+		p.copies(p.Far), callBytes)
+	for _, i := range p.Far {
+		fmt.Fprintf(b, " + len(c.arg%d)", i)
 	}
 	b.WriteString("\n\t\t}\n\t}\n\tcalls = calls[once:]\n")
 }
 
-func (p *Plan) copies() string {
+// copies lists the fields of a copy of c. These parameters have memory of their own in it.
+func (p *Plan) copies(which []int) string {
 	list := []string{"times: 1"}
-	for i, q := range p.Unit.Target.Params {
-		if form := copied(q.Type); form != "" && p.varies(i) {
-			list = append(list, fmt.Sprintf("arg%d: "+form, i, i))
+	for _, i := range p.recorded() {
+		if slices.Contains(which, i) {
+			list = append(list, fmt.Sprintf("arg%d: "+copied(p.Unit.Target.Params[i].Type), i, i))
 			continue
 		}
 		list = append(list, fmt.Sprintf("arg%d: c.arg%d", i, i))
@@ -178,14 +214,14 @@ func (p *Plan) varies(i int) bool {
 	return i >= len(f.Params) || float64(f.Params[i].Distinct) >= least*float64(f.Records)
 }
 
-// CanBeCold reports whether inputs can be copied to memory of their own.
-func (p *Plan) CanBeCold() bool {
-	for i, q := range p.Unit.Target.Params {
-		if copied(q.Type) != "" && p.varies(i) {
-			return true
+// movable lists the parameters whose values can be copied to memory of their own.
+func (p *Plan) movable() (list []int) {
+	for _, i := range p.recorded() {
+		if copied(p.Unit.Target.Params[i].Type) != "" && p.varies(i) {
+			list = append(list, i)
 		}
 	}
-	return false
+	return list
 }
 
 // times returns how often each input of each group is called.
@@ -208,18 +244,25 @@ func (p *Plan) times() [][]int {
 }
 
 // inputs lists the calls, under a comment for each group. Statements that they need come first.
-func (p *Plan) inputs(times [][]int) (setup, body string) {
+func (p *Plan) inputs(times [][]int) (parts []inputPart) {
 	var s, b strings.Builder
+	n := 0
 	for i, g := range p.Groups {
 		comment(&b, fmt.Sprintf("%s: %s of the calls, %d of %d inputs%s", g.Name, percent(g.Share), len(g.Inputs),
 			g.Distinct, changed(g)))
 		for k, in := range g.Inputs {
+			if n++; n > mostInputs {
+				parts = append(parts, inputPart{s.String(), b.String()})
+				s.Reset()
+				b.Reset()
+				n = 1
+			}
 			lines, exprs := ownMemory(in, fmt.Sprintf("g%dn%d", i, k))
 			s.WriteString(lines)
 			fmt.Fprintf(&b, "\t\t{%d, %s},\n", times[i][k], exprs)
 		}
 	}
-	return s.String(), b.String()
+	return append(parts, inputPart{s.String(), b.String()})
 }
 
 var sharedName = regexp.MustCompile(`\bm([0-9]+)\b`)
@@ -251,7 +294,7 @@ func (p *Plan) writeBenchmark(b *strings.Builder) {
 		beagle.Thousands(p.Inputs()), beagle.Thousands(int(p.Corpus.Calls)), p.origins(), p.noted()))
 	fmt.Fprintf(b, "func Benchmark%sReplay(b *testing.B) {\n\tcalls := %sCalls()\n%s\ti := 0\n\tfor b.Loop() {\n"+
 		"\t\tc := calls[i]\n%s%s\t\tif i++; i == len(calls) {\n\t\t\ti = 0\n\t\t}\n\t}\n}\n\n", p.name(), p.lower(),
-		p.buffers("calls[0]"), p.setupText(), p.call())
+		p.buffers(), p.setupText(), p.call())
 }
 
 // noted lists the notes that a reader of the file needs.
@@ -270,19 +313,23 @@ func (p *Plan) origins() string {
 	return " (" + strings.Join(p.Corpus.Sources, "; ") + ")"
 }
 
-// mutated lists the parameters that the target changes, by index.
+// mutated lists the parameters that the call changes, by index. No run showed which ones these are
+// where parameters are given: then all may be.
 func (p *Plan) mutated() (list []int) {
-	for i, q := range p.Unit.Target.Params {
-		if slices.Contains(p.Corpus.Facets.Mutates, q.Name) && flat(q.Type) {
+	for _, i := range p.recorded() {
+		q := p.Unit.Target.Params[i]
+		if flat(q.Type) && (len(p.Given) > 0 || slices.Contains(p.Corpus.Facets.Mutates, q.Name)) {
 			list = append(list, i)
 		}
 	}
 	return list
 }
 
-// buffers declares where arguments are copied that the target changes.
-func (p *Plan) buffers(string) string {
+// buffers declares the values that all calls share, and where arguments are copied that the call
+// changes.
+func (p *Plan) buffers() string {
 	var b strings.Builder
+	b.WriteString(p.givenText())
 	for _, i := range p.mutated() {
 		fmt.Fprintf(&b, "\tvar buf%d %s\n", i, strings.Replace(p.Unit.Target.Params[i].Type, "...", "[]", 1))
 	}
@@ -296,10 +343,17 @@ func (p *Plan) call() string {
 	args := make([]string, len(t.Params))
 	for i := range args {
 		args[i] = fmt.Sprintf("c.arg%d", i)
+		if p.given(i) != "" {
+			args[i] = fmt.Sprintf("given%d", i)
+		}
+	}
+	changes := "changes"
+	if len(p.Given) > 0 {
+		changes = "may change"
 	}
 	for _, i := range p.mutated() {
-		fmt.Fprintf(&b, "\t\tbuf%d = append(buf%d[:0], c.arg%d...) // %s changes it: the copy is timed too\n",
-			i, i, i, t.Name)
+		fmt.Fprintf(&b, "\t\tbuf%d = append(buf%d[:0], c.arg%d...) // %s %s it: the copy is timed too\n",
+			i, i, i, t.Name, changes)
 		args[i] = fmt.Sprintf("buf%d", i)
 	}
 	name := t.Name
@@ -332,28 +386,37 @@ func (p *Plan) writeExtremes(b *strings.Builder) {
 		"\t}{\n%s\t}\n\tfor i := range list {\n\t\tb.Run(list[i].name, func(b *testing.B) {\n"+
 		"\t\t\tc := &list[i].call\n%s"+
 		"\t\t\tfor b.Loop() {\n%s\t\t\t}\n\t\t})\n\t}\n}\n\n",
-		p.name(), s.String(), p.lower(), list.String(), p.buffers("c"), p.call())
+		p.name(), s.String(), p.lower(), list.String(), p.buffers(), p.call())
 }
 
 // writeApart adds a benchmark of each group alone, in the state of the caches that the plan has.
 func (p *Plan) writeApart(b *strings.Builder) {
-	b.WriteString("func init() { runtime.SetCPUProfileRate(1000) }\n\n")
 	fmt.Fprintf(b, "func Benchmark%sApart(b *testing.B) {\n", p.name())
 	for i, g := range p.Groups {
 		one := *p
 		one.Groups = []Group{g}
 		one.Groups[0].Weight = 1
-		setup, body := one.inputs(one.times())
+		setup, body := "", ""
+		for _, part := range one.inputs(one.times()) {
+			setup, body = setup+part.setup, body+part.body
+		}
 		fmt.Fprintf(b, "\tb.Run(\"g%d\", func(b *testing.B) {\n%s\t\tall := []%sCall{\n%s\t\t}\n%s\t\ti := 0\n"+
 			"\t\tfor b.Loop() {\n\t\t\tc := &all[i]\n%s%s"+
 			"\t\t\tif i++; i == len(all) {\n\t\t\t\ti = 0\n\t\t\t}\n\t\t}\n\t})\n",
-			i, setup, p.lower(), body, p.buffers("all[0]"), p.setupText(), p.call())
+			i, setup, p.lower(), body, p.buffers(), p.setupText(), p.call())
 	}
 	b.WriteString("}\n")
 }
 
-// name returns the target's name as part of a benchmark's: "NormalizeTag", "TypeMethod".
-func (p *Plan) name() string { return source.Exported(p.Unit.Target.Name) }
+// name returns the function's name as part of a benchmark's: "NormalizeTag", "TypeMethod"; through
+// a caller "NormalizeInTypeMethod".
+func (p *Plan) name() string {
+	name := source.Exported(p.For.Target.Name)
+	if p.through() {
+		name += "In" + source.Exported(p.Unit.Target.Name)
+	}
+	return name
+}
 
 // lower returns the same as part of the file's own names.
 func (p *Plan) lower() string {

@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -26,14 +27,18 @@ type Records struct {
 	Mute     []string // why calls are kept without the results that the capture has
 
 	repetitions repetition
+	shape       *rt.Shape // of the arguments
+	leave       []int     // parameters that records leave out
 	results     *corpus.Results
 	mute        map[string]int
 }
 
 // Convert makes records of the processes' captures at the target's site. It counts calls that
-// cannot be replayed, by reason. A site with another signature is a *beagle.UsageError.
-func Convert(u *source.Unit, all []Pulled) (*Records, error) {
-	out := &Records{Dropped: map[string]int{}, results: corpus.ResultsOf(u), mute: map[string]int{}}
+// cannot be replayed, by reason. A site with another signature is a *beagle.UsageError. Parameters
+// to leave out are zero in all records.
+func Convert(u *source.Unit, all []Pulled, leave ...int) (*Records, error) {
+	out := &Records{Dropped: map[string]int{}, results: corpus.ResultsOf(u), mute: map[string]int{}, leave: leave}
+	out.shape, _ = corpus.ArgsShape(u)
 	found := false
 	// Take the calls of each process whose site has the signature of the source.
 	for _, p := range all {
@@ -241,19 +246,30 @@ func (r *Records) args(e wire.Event) (args []byte, made bool) {
 	if e.Flags&wire.Shared != 0 {
 		return drop("arguments share memory, which the probe does not keep")
 	}
+	var missing error
 	args, err := wire.Fill(nil, e.Args, func(h wire.Hole, part []byte) ([]byte, error) {
-		made = true
-		b := fill(h, part)
-		if b == nil {
-			return nil, errors.New("a value was not recorded: " + wire.ReasonName(h.Reason))
+		if b := fill(h, part); b != nil {
+			made = true
+			return b, nil
 		}
-		return b, nil
+		missing = errors.New("a value was not recorded: " + wire.ReasonName(h.Reason))
+		return unrecorded, nil
 	})
 	if err != nil {
 		return drop(err.Error())
 	}
-	if _, err := rt.ParseValue(args); err != nil {
+	v, err := rt.ParseValue(args)
+	if err != nil {
 		return drop(err.Error())
+	}
+	if len(r.leave) > 0 {
+		for _, i := range r.leave {
+			v.Elems[i] = r.shape.Fields[i].Shape.Zero()
+		}
+		args = v.Append(nil)
+	}
+	if missing != nil && bytes.Contains(args, unrecorded) {
+		return drop(missing.Error())
 	}
 	if made {
 		r.MadeUp++
@@ -270,6 +286,9 @@ func (r *Records) answer(e wire.Event, made bool) []byte {
 		r.mute[why]++
 		return nil
 	}
+	if len(r.leave) > 0 {
+		return mute("they depend on arguments that are left out")
+	}
 	if made {
 		return mute("their arguments are made up in part, and other arguments have other results")
 	}
@@ -285,6 +304,9 @@ func (r *Records) answer(e wire.Event, made bool) []byte {
 	r.Answered++
 	return results
 }
+
+// unrecorded stands for a value that was not recorded, until it is known whose it is.
+var unrecorded = (&rt.Value{Kind: rt.KindString, Str: "\x00beagle: not recorded\x00"}).Append(nil)
 
 // maxMadeUp bounds a text that is made up.
 const maxMadeUp = 1 << 20

@@ -268,3 +268,22 @@ func TestConvertResults(t *testing.T) {
 		}
 	}
 }
+
+// TestLeave: a parameter that no record holds is left out on request, and only that one.
+func TestLeave(t *testing.T) {
+	u := target(t)
+	gone := hole(wire.Hole{Reason: wire.Pointer, Kind: wire.TagPtr}, "")
+	text := append([]byte{wire.TagString, 3}, "env"...)
+	st := wire.Status{Sites: []wire.Site{site("string", "[]string")},
+		Session: &wire.Session{Armed: []string{"example.com/m.F"}}}
+	calls := []Pulled{{Status: st, Events: []wire.Event{{Args: args(gone, "b")}, {Args: args(text, "b")}}}}
+	for leave, kept := range map[int]int{0: 2, 1: 1} {
+		r, err := Convert(u, calls, leave)
+		if err != nil || len(r.List) != kept || r.Seen.Dropped != 2-kept || r.MadeUp != 0 {
+			t.Errorf("without parameter %d: %+v %v", leave, r, err)
+		}
+		if leave == 0 && r != nil && len(corpus.Merge(r.List)) != 1 {
+			t.Errorf("they differ in what is left out: %+v", r.List)
+		}
+	}
+}

@@ -3,11 +3,13 @@ package hotspots
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/inorder"
 )
 
 // A Subtree is the time of one function with its callees, in all profiles of a table.
@@ -21,6 +23,13 @@ type Subtree struct {
 	Lines     map[string]float64 // of the target's own text, callees included
 	Inlined   map[string]float64 // of Callees: what is inlined into its caller
 	Symbols   []string           // its names in the profiles
+	Callers   []Caller           // own functions in whose calls its time is spent, the nearest first
+}
+
+// A Caller is a function that calls another, or calls its callers.
+type Caller struct {
+	Target string
+	Share  float64 // of the time below the other that is below this one, too
 }
 
 // SelfCallee stands for the target's own instructions among callees.
@@ -98,6 +107,7 @@ func (t *Table) subtree(at *cost, samples func(*stack) int64) *Subtree {
 		Symbols: at.fn.symbols,
 	}
 	sum, squares := 0.0, 0.0
+	above := callers{}
 	below := make([]*stack, 0, len(at.stacks))
 	for _, i := range at.stacks {
 		k := t.ranking.m.stacks[i]
@@ -116,14 +126,46 @@ func (t *Table) subtree(at *cost, samples func(*stack) int64) *Subtree {
 		}
 		s.Lines[fmt.Sprintf("%s:%d", at.fn.file, k.frames[top].line)] += weight
 		s.Samples += count
+		above.add(k.frames[top+1:], weight)
 		sum += weight
 		squares += part * k.squares
 	}
 	if squares > 0 {
 		s.Effective = tidy(sum * sum / squares)
 	}
+	s.Callers = above.list(sum)
 	s.Known = tidy(t.ranking.m.effectiveOf(s.Share, t.ranking.m.weights(below, 0)))
 	return s
+}
+
+// callers adds up, for each function above another one, the weights of the stacks and of the frames
+// between.
+type callers map[*function]struct{ weight, far float64 }
+
+// add adds a stack's frames above the function, the nearest first.
+func (c callers) add(above []frame, weight float64) {
+	seen := map[*function]bool{}
+	for far, f := range above {
+		if f.fn.class == own && f.fn.target != "" && !seen[f.fn] {
+			seen[f.fn] = true
+			at := c[f.fn]
+			at.weight, at.far = at.weight+weight, at.far+weight*float64(far)
+			c[f.fn] = at
+		}
+	}
+}
+
+// list returns the callers, the nearest first, with their shares of a weight.
+func (c callers) list(whole float64) (out []Caller) {
+	list := slices.Collect(maps.Keys(c))
+	inorder.By(list, func(a, b *function) int {
+		x, y := c[a], c[b]
+		return cmp.Or(cmp.Compare(x.far/x.weight, y.far/y.weight), strings.Compare(a.target, b.target))
+	})
+	for _, f := range list {
+		out = append(out, Caller{f.target, tidy(c[f].weight / whole)})
+	}
+	return out
 }
 
 // outermost returns the frame of a function that is nearest to the root.

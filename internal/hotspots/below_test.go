@@ -16,7 +16,8 @@ func TestBelow(t *testing.T) {
 	p := planned{Kind: CPU, Seconds: 10, Start: noon, Starts: map[string]int64{svc + "/p.Walk": 3}, Stacks: []string{
 		"10 " + svc + "/p.Walk@/src/svc/p/p.go:5 main.main@/src/svc/main.go:9",
 		"20 " + svc + "/p.Walk@/src/svc/p/p.go:6 " + svc + "/p.Walk@/src/svc/p/p.go:7 main.main@/src/svc/main.go:9",
-		"5 runtime.memmove@/go/memmove.s:1 runtime.growslice@/go/slice.go:2 " + svc + "/p.Walk@/src/svc/p/p.go:6",
+		"5 runtime.memmove@/go/memmove.s:1 runtime.growslice@/go/slice.go:2 " + svc + "/p.Walk@/src/svc/p/p.go:6 " +
+			svc + "/p.Other@/src/svc/p/p.go:30",
 		"5 runtime.scanobject@/go/m.go:1 runtime.gcAssistAlloc@/go/m.go:1 runtime.mallocgc@/go/m.go:2 " +
 			svc + "/p.Walk@/src/svc/p/p.go:6",
 		"7 strings.ToUpper@/go/strings.go:2 " + svc + "/p.Walk.func1@/src/svc/p/p.go:8 sort.Slice@/go/s.go:1 " +
@@ -46,6 +47,9 @@ func TestBelow(t *testing.T) {
 	if s.Samples != 47 || math.Abs(s.Effective-47) > 1e-6 || math.Abs(s.Share-0.94) > 1e-9 ||
 		s.Target != svc+"/p.Walk" {
 		t.Errorf("%+v", s)
+	}
+	if len(s.Callers) != 1 || s.Callers[0].Target != svc+"/p.Other" || math.Abs(s.Callers[0].Share-5.0/47) > 1e-4 {
+		t.Errorf("callers %v", s.Callers)
 	}
 	if _, err := table.Subtree("p.None"); err == nil || !strings.Contains(err.Error(), "in none of the profiles") {
 		t.Errorf("a function that is not there: %v", err)

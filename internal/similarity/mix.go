@@ -5,12 +5,12 @@ import "math"
 // Mix finds the weights with which parts' shapes add up to wholes that are most alike to these:
 // shares of the time, whose sum is 1. wholes are shapes of one program in several divisions, such
 // as by callee and by line; parts[i] has the same divisions of the i-th part. start holds the
-// weights to begin with. No weight leaves the range from start/most to start*most.
+// weights to begin with. No weight leaves the range from start/most to start*most, each its own.
 //
 // It makes the mean of the total variation distances least. A difference that is smaller than its
 // standard error counts less, so that chance moves no weights. This makes the sum smooth, and a
 // descent along its gradient ends at the least value, since the sum is convex.
-func Mix(wholes []Shape, parts [][]Shape, start []float64, most float64) []float64 {
+func Mix(wholes []Shape, parts [][]Shape, start, most []float64) []float64 {
 	w := within(start, start, most)
 	var rows [][]float64 // of each name: the shares of the parts
 	var goals, noise []float64
@@ -68,7 +68,7 @@ func Mix(wholes []Shape, parts [][]Shape, start []float64, most float64) []float
 
 // within returns the nearest weights to w whose sum is 1 and that are within the ranges around
 // start: it takes the same amount from each, as far as its range allows.
-func within(w, start []float64, most float64) []float64 {
+func within(w, start, most []float64) []float64 {
 	total := 0.0
 	for _, v := range start {
 		total += v
@@ -82,7 +82,7 @@ func within(w, start []float64, most float64) []float64 {
 		shift, sum := (low+high)/2, 0.0
 		for i := range w {
 			s := start[i] / total
-			out[i] = min(max(w[i]-shift, s/most), s*most)
+			out[i] = min(max(w[i]-shift, s/most[i]), s*most[i])
 			sum += out[i]
 		}
 		if sum > 1 {

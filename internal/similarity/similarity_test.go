@@ -201,17 +201,17 @@ func TestMix(t *testing.T) {
 	whole, parts := mixture(want...)
 	for _, foreign := range []float64{0, 0.1} {
 		whole.Parts["foreign"] = foreign
-		got := Mix([]Shape{whole}, parts, []float64{1, 1, 1}, 10)
+		got := Mix([]Shape{whole}, parts, []float64{1, 1, 1}, []float64{10, 10, 10})
 		for i := range want {
 			if math.Abs(got[i]-want[i]) > 0.02+foreign {
 				t.Errorf("%g foreign: %v, want %v", foreign, got, want)
 			}
 		}
 	}
-	if got := Mix([]Shape{whole}, parts, []float64{0, 1, 1}, 10); got[0] != 0 {
+	if got := Mix([]Shape{whole}, parts, []float64{0, 1, 1}, []float64{10, 10, 10}); got[0] != 0 {
 		t.Errorf("a part without weight got %v", got)
 	}
-	if got := Mix([]Shape{{}}, parts, []float64{1, 1, 2}, 1); math.Abs(got[2]-0.5) > 1e-6 {
+	if got := Mix([]Shape{{}}, parts, []float64{1, 1, 2}, []float64{1, 1, 1}); math.Abs(got[2]-0.5) > 1e-6 {
 		t.Errorf("a whole without time moved weights: %v", got)
 	}
 }
@@ -220,7 +220,7 @@ func TestMix(t *testing.T) {
 // more alike.
 func TestMixIsBounded(t *testing.T) {
 	whole, parts := mixture(0.9, 0.05, 0.05)
-	got := Mix([]Shape{whole}, parts, []float64{0.1, 0.45, 0.45}, 2)
+	got := Mix([]Shape{whole}, parts, []float64{0.1, 0.45, 0.45}, []float64{2, 2, 2})
 	if math.Abs(got[0]-0.2) > 1e-6 || got[1] > 0.9 || math.Abs(got[0]+got[1]+got[2]-1) > 1e-6 {
 		t.Errorf("%v", got)
 	}

@@ -104,7 +104,7 @@ func inPlace(
 	if len(e.Timed) == 0 || !slices.Equal(e.Packages, []string{u.Target.PkgPath}) {
 		return nil, nil, errors.New("it was timed in benchmarks of other packages")
 	}
-	b, err := benchfile.Build(ctx, u, "", "", "")
+	b, err := benchfile.Build(ctx, u, &u.Target, "", "", "")
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,0 +1,352 @@
+package benchfile
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/hotspots"
+)
+
+// service is a second file of the planted package: what calls its functions in production.
+const service = `package p
+
+// A Desk serves calls. No record can hold it.
+type Desk struct {
+	log  func(string)
+	done chan bool
+	seen int
+}
+
+func newDesk(size int) *Desk { return &Desk{log: func(string) {}, done: make(chan bool, size)} }
+
+// Serve forgets what Recall keeps before it asks: each call has to work.
+func (d *Desk) Serve(s string, now int64) int {
+	for i := range kept {
+		kept[i].text = ""
+	}
+	d.seen++
+	if len(s) < 3 { // Recall never sees it
+		return int(now)
+	}
+	return Recall(s)
+}
+
+// Tell keeps a list of its own, so that Add finds room in one call of two.
+func (d *Desk) Tell(t *Tally, list []int) int {
+	if d.seen++; d.seen%2 == 0 {
+		t.seen = nil
+	}
+	return t.Add(list)
+}
+
+// Flush empties the table of Count after 16 words, as a service does after some time.
+func Flush(word string) int {
+	if len(counts) == 16 {
+		clear(counts)
+	}
+	return Count(word + "-of-a-host")
+}
+
+var counts = map[string]int{}
+
+// Count works for words that it does not know.
+//
+//go:noinline
+func Count(word string) int {
+	n, ok := counts[word]
+	if !ok {
+		n = worked(word)
+		counts[word] = n
+		return n
+	}
+	return again(n)
+}
+
+// Mark reads a name, and a list of numbers.
+func Mark(name string, list []int) int { return readText(name) + readList(list) }
+
+// Find reads what it keeps from call to call.
+func Find(n int) int { return readShelf(n) + again(n) }
+
+var shelf [2048]int
+
+func init() {
+	for i := range shelf {
+		shelf[i] = (i + 1117) % len(shelf)
+	}
+}
+
+//go:noinline
+func readShelf(n int) int {
+	n &= len(shelf) - 1
+	for range 8 {
+		n = shelf[n] // each place leads to the next
+	}
+	return n
+}
+
+// Both reads two lists.
+func Both(a, b []int) int { return readList(a) + readOther(b) }
+
+//go:noinline
+func readText(s string) (n int) {
+	for i := 0; i < len(s); i += 8 {
+		n += int(s[i])
+	}
+	return n
+}
+
+//go:noinline
+func readList(list []int) (n int) {
+	for i, v := range list {
+		n += v * i
+	}
+	return n
+}
+
+//go:noinline
+func readOther(list []int) (n int) {
+	for i, v := range list {
+		n += v ^ i
+	}
+	return n
+}
+`
+
+// TestThrough: production calls a function in a way that no benchmark of the function alone does,
+// since the caller decides it. Through the caller the benchmark is alike.
+func TestThrough(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it profiles for some seconds")
+	}
+	for _, c := range []struct {
+		name, caller string
+		given        []string
+		own, calls   []string
+	}{
+		{"Recall", "Desk.Serve", []string{"d=newDesk(2)", "now=7"},
+			each(6, `{"args": {"s": "text-%02d"}}`),
+			append(each(6, `{"args": {"s": "text-%02d", "now": %[1]d}}`), `{"args": {"s": "ab"}, "weight": 2}`)},
+		{"Count", "Flush", nil, each(24, `{"args": {"word": "w%02d-of-a-host"}}`), each(24, `{"args": {"word": "w%02d"}}`)},
+		{"Tally.Add", "Desk.Tell", []string{"d=newDesk(0)", "t=new(Tally)"},
+			append(each(6, `{"args": [{"seen": {"$cap": 64, "value": []}}, [1, 2, 3, 4, 5, 6, 7, 8, 9, %d]]}`),
+				each(6, `{"args": [{"seen": null}, [1, 2, 3, 4, 5, 6, 7, 8, 9, %d]]}`)...),
+			each(6, `{"args": {"list": [1, 2, 3, 4, 5, 6, 7, 8, 9, %d]}}`)},
+	} {
+		dir := plant(t)
+		u, own := loadFrom(t, dir, c.name, c.own...)
+		caller, calls := loadFrom(t, dir, c.caller, c.calls...)
+		given, err := ParseGiven(&caller.Target, c.given)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.name == "Tally.Add" {
+			own.Facets.Mutates = []string{"t"}
+		}
+		through := bounds
+		through.For, through.Given = u, given
+		whole, err := Select(caller, calls, through)
+		if err != nil {
+			t.Fatal(err)
+		}
+		alone, err := Select(u, own, bounds)
+		if err != nil {
+			t.Fatal(err)
+		}
+		longer(t, 0.5, func(seconds float64) error {
+			f := &Fitter{Production: &hotspots.Subtree{}, Needed: 0.98, Seconds: seconds, State: "warm",
+				Say: func(s string) { t.Log(s) }}
+			production, err := f.attempt(t.Context(), *whole, "production")
+			if err != nil {
+				return err
+			}
+			f.Production = production.run.Subtree
+			own, all := *alone, *whole
+			fit, err := f.Fit(t.Context(), &own)
+			if err != nil {
+				return err
+			}
+			if high := min(fit.Callees.High, fit.Lines.High); high >= 0.98 {
+				return fmt.Errorf("%s alone may be alike: %.3f at most", c.name, high)
+			}
+			if fit, err = f.Fit(t.Context(), &all); err != nil {
+				return err
+			}
+			if len(fit.Tried) > 1 || min(fit.Callees.High, fit.Lines.High) < 0.98 || len(fit.Callers) == 0 {
+				return fmt.Errorf("%s through %s: %.3f and %.3f alike", c.name, c.caller, fit.Callees.High,
+					fit.Lines.High)
+			}
+			return nil
+		})
+		// The file is a person's, too.
+		text, err := whole.File(Form{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := run(t, u, text)
+		if !strings.Contains(out, "Benchmark"+whole.name()+"Replay") || strings.Contains(text, "now int64") {
+			t.Errorf("%s\n%s", out, text)
+		}
+	}
+}
+
+// each makes calls of a form with a number.
+func each(n int, form string) (list []string) {
+	for i := range n {
+		list = append(list, fmt.Sprintf(form, i))
+	}
+	return list
+}
+
+// TestParseGiven refuses what makes no value.
+func TestParseGiven(t *testing.T) {
+	u, _ := load(t, "Desk.Serve", `{"args": {"s": "a"}}`)
+	for text, want := range map[string]string{
+		"d":                   "has no value",
+		"x=1":                 "has no parameter x",
+		"d=newDesk(":          "is no Go expression",
+		"d=newDesk(1),d=nil":  "given twice",
+		"d=newDesk(1),now=12": "",
+	} {
+		_, err := ParseGiven(&u.Target, strings.Split(text, ","))
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// TestFar: in production one part of the inputs is near and another far away. The fit finds which.
+func TestFar(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it profiles for some seconds")
+	}
+	text, list := strings.Repeat("some-text", 10), strings.Repeat("7, ", 60)
+	for _, c := range []struct {
+		name string
+		call string
+		far  int
+	}{
+		{"Mark", `{"args": ["%03d` + text + `", [` + list + `%[1]d]]}`, 0},
+		{"Both", `{"args": [[` + list + `%d], [` + list + `%[1]d]]}`, 1},
+	} {
+		u, calls := load(t, c.name, each(16, c.call)...)
+		p, err := Select(u, calls, bounds)
+		if err != nil {
+			t.Fatal(err)
+		}
+		longer(t, 0.5, func(seconds float64) error {
+			f := &Fitter{Production: &hotspots.Subtree{}, Needed: 0.98, Seconds: seconds, State: "auto",
+				Say: func(s string) { t.Log(s) }}
+			truth := *p
+			truth.Handed, truth.Far, truth.Distance = true, []int{c.far}, coldBytes
+			production, err := f.attempt(t.Context(), truth, "production")
+			if err != nil {
+				return err
+			}
+			f.Production = production.run.Subtree
+			near, err := f.attempt(t.Context(), *p, "")
+			if err != nil {
+				return err
+			}
+			if !unlike(near) {
+				return fmt.Errorf("%s: the states are alike", c.name)
+			}
+			found, err := f.parts(near, func(p Plan, what string) (*try, error) {
+				return f.attempt(t.Context(), p, what)
+			})
+			if err != nil {
+				return err
+			}
+			if len(found.plan.Far) != 1 || found.plan.Far[0] != c.far || unlike(found) {
+				return fmt.Errorf("%s: parameters %v are far away, not %d", c.name, found.plan.Far, c.far)
+			}
+			return nil
+		})
+	}
+}
+
+// TestPause: in production others take the caches now and then, and with them what the function
+// keeps.
+func TestPause(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it profiles for some seconds")
+	}
+	u, calls := load(t, "Find", each(200, `{"args": {"n": %d}}`)...)
+	p, err := Select(u, calls, bounds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	longer(t, 0.5, func(seconds float64) error {
+		f := &Fitter{Production: &hotspots.Subtree{}, Needed: 0.98, Seconds: seconds, State: "auto",
+			Say: func(s string) { t.Log(s) }}
+		truth := *p
+		truth.Pause = 16
+		production, err := f.attempt(t.Context(), truth, "production")
+		if err != nil {
+			return err
+		}
+		f.Production = production.run.Subtree
+		warm, err := f.attempt(t.Context(), *p, "")
+		if err != nil {
+			return err
+		}
+		if !unlike(warm) {
+			return fmt.Errorf("pauses change nothing: %+v", warm.fit)
+		}
+		found, err := f.pause(warm, func(p Plan, what string) (*try, error) { return f.attempt(t.Context(), p, what) })
+		if err != nil {
+			return err
+		}
+		if found.plan.Pause == 0 || unlike(found) {
+			return fmt.Errorf("a pause after %d calls", found.plan.Pause)
+		}
+		return nil
+	})
+}
+
+// TestPauses makes pauses more frequent as long as that gains, and begins with rare ones that do
+// not show.
+func TestPauses(t *testing.T) {
+	for most, want := range map[int][]int{
+		0: pauses, 1: append(slices.Clone(pauses), 2), 32: {256, 64, 16, 128, 32}, 256: {256, 64, 512, 128},
+	} {
+		var tried []int
+		form := func(p Plan) *try {
+			alike := 0.5
+			if p.Pause > 0 && most > 0 {
+				alike = 0.9 - 0.1*math.Abs(math.Log2(float64(p.Pause)/float64(most)))
+			}
+			s := beagle.Similarity{Estimate: alike, Low: alike, High: alike}
+			return &try{plan: p, fit: &beagle.BenchmarkFit{Callees: s, Lines: s, Needed: 0.98}}
+		}
+		best, err := (&Fitter{}).pause(form(Plan{}), func(p Plan, _ string) (*try, error) {
+			tried = append(tried, p.Pause)
+			return form(p), nil
+		})
+		if err != nil || best.plan.Pause != most || !slices.Equal(tried, want) {
+			t.Errorf("most alike with %d: %d, tried %v %v", most, best.plan.Pause, tried, err)
+		}
+	}
+}
+
+// TestManyInputs: thousands of inputs are made by several functions.
+func TestManyInputs(t *testing.T) {
+	u, calls := load(t, "Find", each(600, `{"args": {"n": %d}}`)...)
+	p, err := Select(u, calls, Options{Inputs: 1000, Bytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Pause = 64
+	text, err := p.File(Form{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Inputs() != 600 || !strings.Contains(text, "findReplayInputs2()") ||
+		!strings.Contains(run(t, u, text), "BenchmarkFindReplay") {
+		t.Errorf("%d inputs\n%s", p.Inputs(), text)
+	}
+}
