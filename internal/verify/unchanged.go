@@ -229,8 +229,8 @@ func (c *code) words(from, to token.Pos) string {
 	return strings.Join(strings.Fields(c.src[c.fset.Position(from).Offset:c.fset.Position(to).Offset]), " ")
 }
 
-// sets reports whether a statement may set one of the variables, by its name or its address, or write to
-// memory that one leads to: any statement that names such a variable may.
+// sets reports whether a statement may set one of the variables, by its name or its address, or
+// write to memory that one leads to: any statement that names such a variable may.
 func (c *code) sets(s *plainStatement, vars map[types.Object]bool) bool {
 	for v := range s.own {
 		if vars[v] && !isPlain(v.Type()) {
