@@ -24,7 +24,8 @@ const (
 )
 
 // A foreign is a function of another package of the module in the form that a candidate can hold:
-// with the functions and constants that it uses, all renamed.
+// with the functions and constants that it uses, all renamed. Exported types and constants it
+// names with their package.
 type foreign struct {
 	path, pkg, name string // of the original
 	decls           []foreignDecl
@@ -42,7 +43,7 @@ type foreignDecl struct {
 func (f *foreign) entry() string { return f.decls[0].names[0] }
 
 // foreign returns a function of another package as a foreign, or nil if it needs more of its
-// package than functions and constants.
+// package than functions, constants and exported types.
 func (cp *Copies) foreign(fn *types.Func) *foreign {
 	// Only functions of the same module can be edited, and only plain ones can move.
 	if !cp.opts.Across || fn.Pkg() == nil || fn.Pkg().Path() == cp.pkg.Types.Path() || fn.Signature().Recv() != nil ||
@@ -86,7 +87,8 @@ func (cp *Copies) fetch(path, name string) *foreign {
 	// Everything that the function brings along must mean the same here, under a new name.
 	f := &foreign{path: path, pkg: other.Target.PkgName, name: name, imports: importedNames(other.Package, file.AST)}
 	names, ok := cp.adopted(f, file)
-	if !ok || !cp.foreignConstants(other, file, names, f) || !cp.foreignUses(file, names, f) {
+	if !ok || !cp.qualify(file, names, f) || !cp.foreignConstants(other, file, names, f) ||
+		!cp.foreignUses(file, names, f) {
 		return nil
 	}
 	// Write the declarations under their new names, the function itself first.
@@ -175,6 +177,63 @@ func (cp *Copies) numberAmongNamesakes(path string) string {
 		return strconv.Itoa(i + 1)
 	}
 	return ""
+}
+
+// qualify enters the names that exported types and constants of the package have here. It reports
+// false if the file uses a type of the package as only the package itself may. Without an import of
+// the package, or where its name means something else, there are no such names.
+func (cp *Copies) qualify(file *File, names map[string]string, f *foreign) bool {
+	qualifier := cp.reader.importName(f.path)
+	if qualifier == "" || cp.pkg.Types.Scope().Lookup(qualifier) != nil {
+		return true
+	}
+	for id, obj := range file.Info.Defs {
+		if obj != nil && file.contains(id) && id.Name == qualifier { // the package clause has no object
+			return true
+		}
+	}
+	for id, obj := range file.Info.Uses {
+		if !file.contains(id) || obj.Parent() != file.Types.Scope() || !obj.Exported() {
+			continue
+		}
+		switch _, constant := obj.(*types.Const); {
+		case file.Info.Defs[id] != nil:
+			return false // an embedded type, whose field has its name
+		case constant && names[id.Name] == "", file.Info.Types[id].IsType():
+			names[id.Name] = qualifier + "." + id.Name
+			f.imports[qualifier] = f.path
+		}
+	}
+	return !file.fillsHiddenFields()
+}
+
+// fillsHiddenFields reports whether a file makes a struct without the names of its fields, some of
+// which other packages may not name.
+func (f *File) fillsHiddenFields() bool {
+	found := false
+	ast.Inspect(f.AST, func(n ast.Node) bool {
+		lit, ok := n.(*ast.CompositeLit)
+		if !ok || len(lit.Elts) == 0 {
+			return true
+		}
+		t := f.Info.TypeOf(lit)
+		if p, ok := t.Underlying().(*types.Pointer); ok { // &T, left out in a list of pointers
+			t = p.Elem()
+		}
+		if s, ok := t.Underlying().(*types.Struct); ok && !isKeyed(lit) {
+			for field := range s.Fields() {
+				found = found || !field.Exported() && field.Pkg() == f.Types
+			}
+		}
+		return true
+	})
+	return found
+}
+
+// isKeyed reports whether a literal names what it fills.
+func isKeyed(lit *ast.CompositeLit) bool {
+	_, keyed := lit.Elts[0].(*ast.KeyValueExpr)
+	return keyed
 }
 
 // foreignConstants declares the package's constants that the file uses, by their values. It reports

@@ -138,6 +138,85 @@ func TestWidenAcross(t *testing.T) {
 	}
 }
 
+// TestQualifiedAbroad: a function of another package that uses exported types and constants of that
+// package names them there. One that uses what only its package may is left where it is.
+func TestQualifiedAbroad(t *testing.T) {
+	dir := module(t, `
+-- go.mod --
+module ex.com/m
+
+go 1.24
+-- line/line.go --
+package line
+
+type Kind uint8
+
+const (
+	Metric Kind = iota
+	Event
+)
+
+type Pair struct {
+	A int
+	b int
+}
+
+type hidden int
+
+func KindOf(s string) Kind {
+	switch {
+	case len(s) > 2 && s[:2] == "_e":
+		return Event
+	}
+	return Metric
+}
+
+func Named(n int) Pair { return Pair{A: n} }
+
+func ByPlace(n int) Pair { return Pair{n, n} }
+
+func ByPlaces(n int) []*Pair { return []*Pair{{n, n}} }
+
+func Embedded(k Kind) Kind { return struct{ Kind }{k}.Kind }
+
+func Hidden(n int) int { return int(hidden(n)) }
+
+func Local(line int) Kind { return Kind(line) }
+-- p.go --
+package p
+
+import "ex.com/m/line"
+
+func Get(s string) (line.Kind, int) {
+	n := len(s)
+	return line.KindOf(s) + line.Embedded(1) + line.Local(n),
+		line.Named(n).A + line.ByPlace(n).A + line.ByPlaces(n)[0].A + line.Hidden(n)
+}
+`)
+	u, err := Load(t.Context(), Options{Dir: dir, Spec: ".Get", InPlace: true, Across: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wide, _ := u.Copies.Widen(u.Target.Source)
+	for _, want := range []string{"lineKindOfForGet(s) + line.Embedded(1) + line.Local(n)",
+		"lineNamedForGet(n).A + line.ByPlace(n).A + line.ByPlaces(n)[0].A + line.Hidden(n)",
+		"func lineKindOfForGet(s string) line.Kind", "return line.Event", "return line.Pair{A: n}"} {
+		if !strings.Contains(wide, want) {
+			t.Errorf("%q is missing in\n%s", want, wide)
+		}
+	}
+	if back, err := u.Copies.Narrow(wide); err != nil || back != u.Target.Source {
+		t.Errorf("%v\n%s", err, back)
+	}
+	kept, err := u.Copies.Narrow(strings.Replace(wide, "len(s) > 2", "len(s) >= 2", 1))
+	if err != nil || !strings.Contains(kept, "lineKindOfForGet(s) + line.Embedded(1)") {
+		t.Errorf("%v\n%s", err, kept)
+	}
+	if _, problem := u.Reader.Parse(kept); problem != nil {
+		t.Error(problem.Message)
+	}
+}
+
 // TestNamesakesAbroad: functions of two packages with one name, and a method whose copy's name
 // would be that of another package's function, all get copies. Unchanged ones are taken back.
 func TestNamesakesAbroad(t *testing.T) {
