@@ -60,7 +60,7 @@ type corpusEvidence struct {
 func (e corpusEvidence) equip(ctx context.Context) error { return e.lab.equip(ctx) }
 
 // observe records the calls, makes the corpus and profiles the original. The original is built
-// while the tests are recorded.
+// while the tests are recorded, and profiled while the corpus is made.
 func (e corpusEvidence) observe(ctx context.Context, pr *preparer) error {
 	ctx, stop := context.WithCancel(ctx)
 	// Build the original and the pieces for the library's look-up while the tests run.

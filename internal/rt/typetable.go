@@ -19,7 +19,7 @@ func (t *typeTable) get(of reflect.Type) any {
 	return t.known[of]
 }
 
-// keep enters what was found out, unless another goroutine was first, and returns what is known now.
+// keep enters what was found out, unless another goroutine was first, and returns what is known.
 func (t *typeTable) keep(of reflect.Type, found any) any {
 	t.mu.Lock()
 	defer t.mu.Unlock()
