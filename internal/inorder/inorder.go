@@ -10,17 +10,32 @@ package inorder
 import (
 	"cmp"
 	"iter"
+	"reflect"
 	"slices"
 )
 
 // By sorts a list by a comparison, as of [slices.SortStableFunc]. Equal elements keep their order.
 func By[E any](list []E, compare func(a, b E) int) {
-	if len(list) < 2 {
+	arrange(list, len(list), func(i, j int) bool { return compare(list[i], list[j]) < 0 })
+}
+
+// arrange sorts a list of n elements by their places. It is no part of By, which is compiled for
+// each type.
+func arrange(list any, n int, less func(i, j int) bool) {
+	if n < 2 {
 		return
 	}
-	was := slices.Clone(list)
-	for i, place := range order(len(was), func(i, j int) bool { return compare(was[i], was[j]) < 0 }) {
-		list[i] = was[place]
+	places, swap := order(n, less), reflect.Swapper(list)
+	// Each place takes its element from another, which takes its own from a third, until the circle
+	// closes.
+	for i := range places {
+		j := i
+		for places[j] != i {
+			from := places[j]
+			swap(j, from)
+			places[j], j = j, from
+		}
+		places[j] = j
 	}
 }
 

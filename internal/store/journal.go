@@ -101,24 +101,38 @@ func ReadJournal[T any](s *Store, run, name string) ([]T, error) {
 
 // ReadLines does the same with a file of any name that a Journal wrote.
 func ReadLines[T any](path string) ([]T, error) {
+	var out []T
+	err := readLines(path, func(line []byte) error {
+		var v T
+		if err := json.Unmarshal(line, &v); err != nil {
+			return err
+		}
+		out = append(out, v)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// readLines gives the lines of a file to enter, and names the line that it refuses.
+func readLines(path string, enter func(line []byte) error) error {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("store: %w", err)
+		return fmt.Errorf("store: %w", err)
 	}
-	var out []T
 	n := 0
 	for line := range bytes.Lines(wholeLines(data)) {
 		n++
-		var v T
-		if err := json.Unmarshal(line, &v); err != nil {
-			return nil, fmt.Errorf("store: %s:%d: %w; remove the line", path, n, err)
+		if err := enter(line); err != nil {
+			return fmt.Errorf("store: %s:%d: %w; remove the line", path, n, err)
 		}
-		out = append(out, v)
 	}
-	return out, nil
+	return nil
 }
 
 // wholeLines returns data without a damaged end: a line without its newline, or, after power loss,

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/facts"
 )
@@ -59,7 +60,7 @@ func (s *surroundings) declared() (out []mutate.Edit) {
 // another is written as a part of it.
 func (c *compiled) join(p *mutate.Pass, all []*Match, coded []mutate.Site) []mutate.Site {
 	// Outer matches come before inner ones, so that an inner one is written as a part.
-	slices.SortStableFunc(all, func(a, b *Match) int {
+	inorder.By(all, func(a, b *Match) int {
 		if d := a.Node.Pos() - b.Node.Pos(); d != 0 {
 			return int(d)
 		}

@@ -67,7 +67,7 @@ func comparableSlices[T comparable]() {
 	p3("slices.Insert(slices.Clone($1), $2, $3)", func(s []T, i int, _ T) bool {
 		return inside(s, i)
 	}, func(s []T, i int, v T) []T {
-		return slices.Insert(slices.Clone(s), i, v)
+		return slices.Concat(s[:i], []T{v}, s[i:])
 	})
 	p3("slices.Delete(slices.Clone($1), $2, $3)", func(s []T, i, j int) bool {
 		return 0 <= i && i <= j && j <= len(s)

@@ -20,12 +20,9 @@ type Type struct {
 	id   uint64
 	of   reflect.Type
 
-	// The hot operations of a search are compiled for each type.
-	make  func(n int) any
-	clone func(col any) any
+	// The hot operations of a search are compiled for each type. The others go by reflection.
 	hash  func(col any, mask uint64) (sum, small uint64) // small masks the values within maxSize
 	equal func(a, b any, mask uint64) uint64             // masks the examples that agree
-	pick  func(col any, at []int) any
 	same  func(a any, i int, b any, k int) bool
 	key   func(col any, i int) uint64
 	empty func(col any, i int) bool
@@ -33,6 +30,25 @@ type Type struct {
 
 	slice  bool // nil and empty differ in Go, and are equal here
 	number bool
+}
+
+// make makes a column of n values.
+func (t *Type) make(n int) any { return reflect.MakeSlice(reflect.SliceOf(t.of), n, n).Interface() }
+
+// clone copies a column.
+func (t *Type) clone(col any) any {
+	out := reflect.ValueOf(t.make(t.length(col)))
+	reflect.Copy(out, reflect.ValueOf(col))
+	return out.Interface()
+}
+
+// pick makes a column of some rows of another.
+func (t *Type) pick(col any, at []int) any {
+	from, out := reflect.ValueOf(col), reflect.ValueOf(t.make(len(at)))
+	for i, k := range at {
+		out.Index(i).Set(from.Index(k))
+	}
+	return out.Interface()
 }
 
 // add appends a column to another, which may be nil.
@@ -73,8 +89,6 @@ func mix(h, v uint64) uint64 {
 // newType registers a type with its operations on columns.
 func newType[T any](name string, k kind[T]) *Type {
 	t := &Type{Name: name, id: hashString(name), of: reflect.TypeFor[T]()}
-	t.make = func(n int) any { return make([]T, n) }
-	t.clone = func(col any) any { return slices.Clone(col.([]T)) }
 	// Columns are compared row by row. A mask says which rows count.
 	t.hash = func(col any, mask uint64) (sum, small uint64) {
 		for i, v := range col.([]T) {
@@ -97,14 +111,6 @@ func newType[T any](name string, k kind[T]) *Type {
 			}
 		}
 		return same
-	}
-	// Columns are built from rows of other columns.
-	t.pick = func(col any, at []int) any {
-		out := make([]T, len(at))
-		for i, k := range at {
-			out[i] = col.([]T)[k]
-		}
-		return out
 	}
 	// Single rows.
 	t.same = func(a any, i int, b any, j int) bool { return k.equal(a.([]T)[i], b.([]T)[j]) }
