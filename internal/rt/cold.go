@@ -3,6 +3,7 @@ package rt
 import (
 	"reflect"
 	"runtime"
+	"unsafe"
 )
 
 // A version that remembers answers passes repeated calls with the same inputs. These checks start a
@@ -122,8 +123,26 @@ func (p *replayer[A, R]) inPlace(i int, mine, now, before *A, again bool) *Diff 
 }
 
 // copyInto copies the content of src, which no other code has, into the memory behind dst, where
-// there is room.
-func copyInto(dst, src reflect.Value) {
+// there is room. Pointers that meet in src, or lead back to where they come from, do so in dst.
+func copyInto(dst, src reflect.Value) { (&refill{map[pointee]reflect.Value{}}).copy(dst, src) }
+
+// A refill fills memory with other content.
+type refill struct {
+	// where the values behind pointers of src went, by their old and by their new places
+	went map[pointee]reflect.Value
+}
+
+// A pointee is a value behind a pointer. A struct and its first field have the same address.
+type pointee struct {
+	at  unsafe.Pointer
+	typ reflect.Type
+}
+
+func pointeeOf(v reflect.Value) pointee { return pointee{v.UnsafePointer(), v.Type()} }
+
+// copy copies src into the memory behind dst. If both are the same memory, only its pointers
+// change: they follow the values that went elsewhere.
+func (r *refill) copy(dst, src reflect.Value) {
 	// A value without memory of its own is replaced.
 	if special(dst.Type()) != nil || !leadsToMemory(dst.Type()) {
 		dst.Set(src)
@@ -135,21 +154,17 @@ func copyInto(dst, src reflect.Value) {
 		n := src.Len()
 		if src.IsNil() || n == 0 || n > dst.Cap() {
 			dst.Set(src)
-			return
+		} else {
+			dst.Set(dst.Slice(0, n))
 		}
-		dst.Set(dst.Slice(0, n))
 		for k := range n {
-			copyInto(dst.Index(k), src.Index(k))
+			r.copy(dst.Index(k), src.Index(k))
 		}
-	// The value of a pointer is filled in place, and a map is emptied first.
 	case reflect.Pointer:
-		if dst.IsNil() || src.IsNil() || special(dst.Type().Elem()) != nil {
-			dst.Set(src)
-			return
-		}
-		copyInto(dst.Elem(), src.Elem())
+		r.follow(dst, src)
+	// A map is emptied first.
 	case reflect.Map:
-		if dst.IsNil() || src.IsNil() {
+		if dst.IsNil() || src.IsNil() || dst.UnsafePointer() == src.UnsafePointer() {
 			dst.Set(src)
 			return
 		}
@@ -159,15 +174,38 @@ func copyInto(dst, src reflect.Value) {
 		}
 	case reflect.Struct:
 		for k := range dst.NumField() {
-			copyInto(reachable(dst.Field(k)), reachable(src.Field(k)))
+			r.copy(reachable(dst.Field(k)), reachable(src.Field(k)))
 		}
 	case reflect.Array:
 		for k := range dst.Len() {
-			copyInto(dst.Index(k), src.Index(k))
+			r.copy(dst.Index(k), src.Index(k))
 		}
 	default:
 		dst.Set(src)
 	}
+}
+
+// follow lets dst point to the value behind src. A value that went somewhere already is there. Any
+// other goes into the memory behind dst, unless there is none or another value went there.
+func (r *refill) follow(dst, src reflect.Value) {
+	from := pointeeOf(src)
+	// The address of a package's variable means something, and its content is not the caller's.
+	if src.IsNil() || special(src.Type().Elem()) != nil || globalName(from.at) != "" {
+		dst.Set(src)
+		return
+	}
+	if there, went := r.went[from]; went {
+		dst.Set(there)
+		return
+	}
+	_, taken := r.went[pointeeOf(dst)]
+	if dst.IsNil() || taken || globalName(dst.UnsafePointer()) != "" {
+		dst.Set(src)
+	}
+	there := reflect.New(dst.Type()).Elem() // dst itself may change
+	there.Set(dst)
+	r.went[from], r.went[pointeeOf(dst)] = there, there
+	r.copy(there.Elem(), src.Elem())
 }
 
 // changeMiddle changes the middle element of each sequence that a value leads to. The variable
