@@ -33,7 +33,7 @@ var ownRules = []*mutate.Mutator{
 	tableArray,
 	tablePad,
 	localCopy,
-	fieldSum,
+	localField,
 
 	// Loops.
 	stdKernel,

@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"go/types"
 
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/facts"
 )
@@ -56,16 +57,20 @@ func isRepeatable(e ast.Expr) bool {
 	return false
 }
 
-// heldStill reports whether e is a global or a field of slice or map type that holds one value
-// during the whole loop.
+// heldStill reports whether e is a global or a field of slice or map type, or a field that is a
+// string, and holds one value during the whole loop.
 func heldStill(p *mutate.Pass, e ast.Expr, loop ast.Stmt) bool {
 	t := p.Info.TypeOf(e)
 	if t == nil {
 		return false
 	}
-	// Only slices and maps are headers whose copy still reaches the same elements.
-	switch t.Underlying().(type) {
+	// The copy of a header still reaches the same elements.
+	switch u := t.Underlying().(type) {
 	case *types.Slice, *types.Map:
+	case *types.Basic:
+		if _, field := e.(*ast.SelectorExpr); !field || u.Info()&types.IsString == 0 {
+			return false
+		}
 	default:
 		return false
 	}
@@ -79,20 +84,20 @@ func heldStill(p *mutate.Pass, e ast.Expr, loop ast.Stmt) bool {
 		sel := p.Info.Selections[e]
 		base := p.Var(e.X)
 		if sel == nil || sel.Kind() != types.FieldVal || base == nil || len(sel.Index()) != 1 ||
-			!storesThroughFields(p, base, loop) || facts.Captured.Of(p)[base] {
+			!storesAround(p, base, sel.Obj(), loop) || facts.Captured.Of(p)[base] {
 			return false
 		}
 		if _, ptr := base.Type().Underlying().(*types.Pointer); ptr && !dereferencedBefore(p, base, loop) {
 			return false // a nil pointer must not panic earlier, nor if the loop does not run
 		}
-		return !mayReplace(p, loop)
+		return !mayReplace(p, loop) && !(facts.IsBasic(t) && mayReplaceText(p, sel.Obj(), loop))
 	}
 	return false
 }
 
-// storesThroughFields reports whether the loop changes nothing of base but elements of what its
-// fields hold.
-func storesThroughFields(p *mutate.Pass, base *types.Var, loop ast.Node) bool {
+// storesAround reports whether the loop changes nothing of base but fields other than one, and
+// elements of what its fields hold.
+func storesAround(p *mutate.Pass, base *types.Var, kept types.Object, loop ast.Node) bool {
 	// Only uses that change something are of interest.
 	for _, id := range p.Uses(base, loop) {
 		if !p.Changes(id) {
@@ -103,6 +108,10 @@ func storesThroughFields(p *mutate.Pass, base *types.Var, loop ast.Node) bool {
 		field, ok := p.Parent(id).(*ast.SelectorExpr)
 		if !ok || p.PointerMethod(field) {
 			return false
+		}
+		// Another field is other memory.
+		if s := p.Info.Selections[field]; s != nil && len(s.Index()) == 1 && s.Obj() != kept && isAssignedTo(p, field) {
+			continue
 		}
 		ix, ok := p.Parent(field).(*ast.IndexExpr)
 		if !ok || ix.X != ast.Expr(field) {
@@ -118,6 +127,19 @@ func storesThroughFields(p *mutate.Pass, base *types.Var, loop ast.Node) bool {
 		}
 	}
 	return true
+}
+
+// mayReplaceText reports whether the loop may store a string where a field is: through a pointer, in
+// an element, or in the field itself.
+func mayReplaceText(p *mutate.Pass, field types.Object, loop ast.Node) bool {
+	return !facts.ChangesOnly(p, loop, func(l ast.Expr) bool {
+		sel, ok := ast.Unparen(l).(*ast.SelectorExpr)
+		return !syntax.IsText(p.Info.TypeOf(l)) ||
+			ok && p.Info.Selections[sel] != nil && p.Info.Selections[sel].Obj() != field
+	}, func(call *ast.CallExpr) bool {
+		_, grows := p.IsBuiltin(call, "append")
+		return grows && !syntax.IsText(elemOf(p.Info.TypeOf(call)))
+	})
 }
 
 // mayReplace reports whether the loop may store a slice, a map, or a value that contains one,

@@ -24,7 +24,6 @@ var Default = slices.DeleteFunc(slices.Clone(All), func(m *mutate.Mutator) bool 
 var Suite = []*mutate.Mutator{
 	blockConsume,
 	partialWord,
-	fieldSum,
 	compact,
 	fuseLoops,
 	runeSlice,
