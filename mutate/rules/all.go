@@ -96,6 +96,7 @@ var ownRules = []*mutate.Mutator{
 	dropConversion,
 	affixText,
 	runeSlice,
+	runeList,
 	replaceBytes,
 	stackText,
 	textBytes,

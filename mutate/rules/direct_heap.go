@@ -180,9 +180,9 @@ func (h *heapCalls) rewrite(p *mutate.Pass) ([]mutate.Edit, error) {
 		for _, other := range strings.Fields(f.calls) {
 			needed[other] = true
 		}
-		text := strings.NewReplacer("TYPE", h.text, "ANY", anyType, "UP", names["up"], "DOWN", names["down"]).Replace(f.text)
+		words := strings.NewReplacer("TYPE", h.text, "ANY", anyType, "UP", names["up"], "DOWN", names["down"])
 		fmt.Fprintf(&decls, "// %[1]s is %[2]s of container/heap for %[3]s, whose methods it calls directly.\n"+
-			"func %[1]s%[4]s\n\n", names[f.name], f.name, h.text, text)
+			"func %[1]s%[4]s\n\n", names[f.name], f.name, h.text, words.Replace(f.text))
 	}
 	return append(edits, p.Declare(p.Func, decls.String())), nil
 }

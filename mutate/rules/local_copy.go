@@ -13,9 +13,9 @@ import (
 // loop.
 var localCopy = &mutate.Mutator{
 	Name: "local-copy",
-	Doc: "Read a slice, map or string that a package variable or field holds into a local variable in front of the loop. " +
-		"The compiler loads a local once and can prove bounds for it. Legal because nothing in the loop can put " +
-		"another value there, and the field is read before the loop in any case.",
+	Doc: "Read a slice, map or string that a package variable or field holds into a local variable in front of the " +
+		"loop. The compiler loads a local once and can prove bounds for it. Legal because nothing in the loop can " +
+		"put another value there, and the field is read before the loop in any case.",
 	Example: mutate.Shows(`for i := range key {
 	h = table[byte(h)^key[i]] ^ h>>8
 }`,

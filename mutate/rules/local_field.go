@@ -17,9 +17,9 @@ import (
 // It updates a local variable, and stores that into the field where control leaves the loop.
 var localField = &mutate.Mutator{
 	Name: "local-field",
-	Doc: "Keep a field that a loop updates in a local variable, and store it where control leaves the loop. Otherwise " +
-		"each iteration loads the field, and waits for the store of the one before. Legal because nothing in the " +
-		"loop sees or changes the field in another way; after a panic in the loop it has its earlier value.",
+	Doc: "Keep a field that a loop updates in a local variable, and store it where control leaves the loop. " +
+		"Otherwise each iteration loads the field, and waits for the store of the one before. Legal because nothing " +
+		"in the loop sees or changes the field in another way; after a panic in the loop it has its earlier value.",
 	Example: mutate.Shows(`for s.pos < len(s.text) && s.text[s.pos] == ' ' {
 	s.pos++
 }`,

@@ -129,8 +129,8 @@ func storesAround(p *mutate.Pass, base *types.Var, kept types.Object, loop ast.N
 	return true
 }
 
-// mayReplaceText reports whether the loop may store a string where a field is: through a pointer, in
-// an element, or in the field itself.
+// mayReplaceText reports whether the loop may store a string where a field is: through a pointer,
+// in an element, or in the field itself.
 func mayReplaceText(p *mutate.Pass, field types.Object, loop ast.Node) bool {
 	return !facts.ChangesOnly(p, loop, func(l ast.Expr) bool {
 		sel, ok := ast.Unparen(l).(*ast.SelectorExpr)

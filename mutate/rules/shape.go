@@ -302,8 +302,8 @@ func takesTime(p *mutate.Pass, n ast.Node) bool {
 	return p.FuncOf(n) != nil && (p.InLoop(n) || p.Weight(n) >= 0.02 || p.Weight(p.Func) == 0)
 }
 
-// lineCount returns how many lines of code after its first one a node has. Comments and blank lines
-// are none.
+// lineCount returns how many lines of code after its first one a node has. It leaves out comments
+// and blank lines.
 func lineCount(p *mutate.Pass, n ast.Node) int {
 	lines := map[int]bool{}
 	for m := range mutate.Nodes[ast.Node](p, n) {
