@@ -93,17 +93,6 @@ func fieldLoopOf(p *mutate.Pass, s ast.Stmt, sel *ast.SelectorExpr) (*fieldLoop,
 	return l, l.uses[first] == sel
 }
 
-// isAssignedTo reports whether code assigns to an expression itself.
-func isAssignedTo(p *mutate.Pass, e ast.Expr) bool {
-	switch up := p.Parent(e).(type) {
-	case *ast.AssignStmt:
-		return slices.Contains(up.Lhs, e)
-	case *ast.IncDecStmt:
-		return true
-	}
-	return false
-}
-
 // alone reports whether nothing but the loop's own uses of the field sees or changes it while the
 // loop runs, and control leaves the loop at its end or by a return.
 func (l *fieldLoop) alone(p *mutate.Pass) bool {
@@ -265,21 +254,6 @@ func (l *fieldLoop) mayHold(t types.Type) bool {
 		return types.Identical(u, l.field.Type().Underlying())
 	}
 	return syntax.IsTypeParam(t)
-}
-
-// elemOf returns the type of the elements of a slice or an array, also of one behind a pointer, or
-// nil for none.
-func elemOf(t types.Type) types.Type {
-	if t == nil {
-		return nil
-	}
-	switch u := syntax.Pointee(t).Underlying().(type) {
-	case *types.Slice:
-		return u.Elem()
-	case *types.Array:
-		return u.Elem()
-	}
-	return nil
 }
 
 // edits reads the field in front of the loop, and stores it at the exits if it has changed: callers

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 
 	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
@@ -151,4 +152,30 @@ func mayReplace(p *mutate.Pass, loop ast.Node) bool {
 			s, ok := p.Info.TypeOf(call).Underlying().(*types.Slice)
 			return grows && ok && facts.IsBasic(s.Elem())
 		})
+}
+
+// isAssignedTo reports whether code assigns to an expression itself.
+func isAssignedTo(p *mutate.Pass, e ast.Expr) bool {
+	switch up := p.Parent(e).(type) {
+	case *ast.AssignStmt:
+		return slices.Contains(up.Lhs, e)
+	case *ast.IncDecStmt:
+		return true
+	}
+	return false
+}
+
+// elemOf returns the type of the elements of a slice or an array, also of one behind a pointer, or
+// nil for none.
+func elemOf(t types.Type) types.Type {
+	if t == nil {
+		return nil
+	}
+	switch u := syntax.Pointee(t).Underlying().(type) {
+	case *types.Slice:
+		return u.Elem()
+	case *types.Array:
+		return u.Elem()
+	}
+	return nil
 }

@@ -74,17 +74,6 @@ func namedResults(p *mutate.Pass, f *ast.FuncDecl) []mutate.Site {
 	return sites
 }
 
-// mayRecover reports whether a function defers code that may recover from a panic: anything but a
-// function or method of another package.
-func mayRecover(p *mutate.Pass, body ast.Node) bool {
-	for d := range mutate.Nodes[*ast.DeferStmt](p, body) {
-		if fn, ok := p.Callee(d.Call).(*types.Func); !ok || fn.Pkg() == nil || fn.Pkg() == p.Pkg {
-			return true
-		}
-	}
-	return false
-}
-
 // A preallocSite is a slice that starts without elements, and the loop that fills it.
 type preallocSite struct {
 	v     *types.Var

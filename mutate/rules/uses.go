@@ -328,3 +328,14 @@ func isMapRead(p *mutate.Pass, ix *ast.IndexExpr) bool {
 	m, ok := t.Underlying().(*types.Map)
 	return ok && isBasicType(m.Key(), types.String) && !assignedTo(p, ix)
 }
+
+// mayRecover reports whether a function defers code that may recover from a panic: anything but a
+// function or method of another package.
+func mayRecover(p *mutate.Pass, body ast.Node) bool {
+	for d := range mutate.Nodes[*ast.DeferStmt](p, body) {
+		if fn, ok := p.Callee(d.Call).(*types.Func); !ok || fn.Pkg() == nil || fn.Pkg() == p.Pkg {
+			return true
+		}
+	}
+	return false
+}
