@@ -3,6 +3,7 @@ package rt
 import (
 	"reflect"
 	"runtime"
+	"unsafe"
 )
 
 // A version that remembers answers passes repeated calls with the same inputs. These checks start a
@@ -122,47 +123,26 @@ func (p *replayer[A, R]) inPlace(i int, mine, now, before *A, again bool) *Diff 
 }
 
 // copyInto copies the content of src, which no other code has, into the memory behind dst, where
-// there is room.
-func copyInto(dst, src reflect.Value) {
-	f := filler{copied: map[piece]reflect.Value{}, filled: map[piece]bool{}}
-	f.fill(dst, src)
+// there is room. Pointers that meet in src, or lead back to where they come from, do so in dst.
+func copyInto(dst, src reflect.Value) { (&refill{map[pointee]reflect.Value{}}).copy(dst, src) }
+
+// A refill fills memory with other content.
+type refill struct {
+	// where the values behind pointers of src went, by their old and by their new places
+	went map[pointee]reflect.Value
 }
 
-// A filler copies each piece of memory once: content may lead back to itself, as nodes that know
-// their parents do.
-type filler struct {
-	copied map[piece]reflect.Value // where the content of a piece of src is now
-	filled map[piece]bool          // pieces of dst that hold content of src
+// A pointee is a value behind a pointer. A struct and its first field have the same address.
+type pointee struct {
+	at  unsafe.Pointer
+	typ reflect.Type
 }
 
-// A piece is the memory behind a pointer or a slice.
-type piece struct {
-	at  uintptr
-	len int
-	t   reflect.Type
-}
+func pointeeOf(v reflect.Value) pointee { return pointee{v.UnsafePointer(), v.Type()} }
 
-// turn sets dst to where the content of src is already, or to src if dst's own memory is in use.
-// Otherwise it reports that this memory is to be filled.
-func (f filler) turn(dst, src reflect.Value, n int) bool {
-	from := piece{src.Pointer(), n, src.Type()}
-	if known, ok := f.copied[from]; ok {
-		dst.Set(known)
-		return false
-	}
-	to := piece{dst.Pointer(), 0, dst.Type()}
-	if f.filled[to] {
-		dst.Set(src)
-		f.copied[from] = src
-		return false
-	}
-	f.copied[from], f.filled[to] = reflect.New(dst.Type()).Elem(), true
-	f.copied[from].Set(dst)
-	return true
-}
-
-// fill is copyInto for a part of the content.
-func (f filler) fill(dst, src reflect.Value) {
+// copy copies src into the memory behind dst. If both are the same memory, only its pointers
+// change: they follow the values that went elsewhere.
+func (r *refill) copy(dst, src reflect.Value) {
 	// A value without memory of its own is replaced.
 	if special(dst.Type()) != nil || !leadsToMemory(dst.Type()) {
 		dst.Set(src)
@@ -174,26 +154,17 @@ func (f filler) fill(dst, src reflect.Value) {
 		n := src.Len()
 		if src.IsNil() || n == 0 || n > dst.Cap() {
 			dst.Set(src)
-			return
-		}
-		dst.Set(dst.Slice(0, n))
-		if !f.turn(dst, src, n) {
-			return
+		} else {
+			dst.Set(dst.Slice(0, n))
 		}
 		for k := range n {
-			f.fill(dst.Index(k), src.Index(k))
+			r.copy(dst.Index(k), src.Index(k))
 		}
-	// The value of a pointer is filled in place, and a map is emptied first.
 	case reflect.Pointer:
-		if dst.IsNil() || src.IsNil() || special(dst.Type().Elem()) != nil {
-			dst.Set(src)
-			return
-		}
-		if f.turn(dst, src, 0) {
-			f.fill(dst.Elem(), src.Elem())
-		}
+		r.follow(dst, src)
+	// A map is emptied first.
 	case reflect.Map:
-		if dst.IsNil() || src.IsNil() {
+		if dst.IsNil() || src.IsNil() || dst.UnsafePointer() == src.UnsafePointer() {
 			dst.Set(src)
 			return
 		}
@@ -203,15 +174,38 @@ func (f filler) fill(dst, src reflect.Value) {
 		}
 	case reflect.Struct:
 		for k := range dst.NumField() {
-			f.fill(reachable(dst.Field(k)), reachable(src.Field(k)))
+			r.copy(reachable(dst.Field(k)), reachable(src.Field(k)))
 		}
 	case reflect.Array:
 		for k := range dst.Len() {
-			f.fill(dst.Index(k), src.Index(k))
+			r.copy(dst.Index(k), src.Index(k))
 		}
 	default:
 		dst.Set(src)
 	}
+}
+
+// follow lets dst point to the value behind src. A value that went somewhere already is there. Any
+// other goes into the memory behind dst, unless there is none or another value went there.
+func (r *refill) follow(dst, src reflect.Value) {
+	from := pointeeOf(src)
+	// The address of a package's variable means something, and its content is not the caller's.
+	if src.IsNil() || special(src.Type().Elem()) != nil || globalName(from.at) != "" {
+		dst.Set(src)
+		return
+	}
+	if there, went := r.went[from]; went {
+		dst.Set(there)
+		return
+	}
+	_, taken := r.went[pointeeOf(dst)]
+	if dst.IsNil() || taken || globalName(dst.UnsafePointer()) != "" {
+		dst.Set(src)
+	}
+	there := reflect.New(dst.Type()).Elem() // dst itself may change
+	there.Set(dst)
+	r.went[from], r.went[pointeeOf(dst)] = there, there
+	r.copy(there.Elem(), src.Elem())
 }
 
 // changeMiddle changes the middle element of each sequence that a value leads to. The variable

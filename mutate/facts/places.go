@@ -4,7 +4,9 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 
+	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 )
 
@@ -37,16 +39,20 @@ func FieldChain(p *mutate.Pass, e ast.Expr) bool {
 	return false
 }
 
-// HeldStill reports whether e is a global or a field of slice or map type that holds one value
-// during the whole loop.
+// HeldStill reports whether e is a global or a field of slice or map type, or a field that is a
+// string, and holds one value during the whole loop.
 func HeldStill(p *mutate.Pass, e ast.Expr, loop ast.Stmt) bool {
 	t := p.Info.TypeOf(e)
 	if t == nil {
 		return false
 	}
-	// Only slices and maps are headers whose copy still reaches the same elements.
-	switch t.Underlying().(type) {
+	// The copy of a header still reaches the same elements.
+	switch u := t.Underlying().(type) {
 	case *types.Slice, *types.Map:
+	case *types.Basic:
+		if _, field := e.(*ast.SelectorExpr); !field || u.Info()&types.IsString == 0 {
+			return false
+		}
 	default:
 		return false
 	}
@@ -60,20 +66,20 @@ func HeldStill(p *mutate.Pass, e ast.Expr, loop ast.Stmt) bool {
 		sel := p.Info.Selections[e]
 		base := p.Var(e.X)
 		if sel == nil || sel.Kind() != types.FieldVal || base == nil || len(sel.Index()) != 1 ||
-			!storesThroughFields(p, base, loop) || Captured.Of(p)[base] {
+			!storesAround(p, base, sel.Obj(), loop) || Captured.Of(p)[base] {
 			return false
 		}
 		if _, ptr := base.Type().Underlying().(*types.Pointer); ptr && !DereferencedBefore(p, base, loop) {
 			return false // a nil pointer must not panic earlier, nor if the loop does not run
 		}
-		return !MayReplace(p, loop)
+		return !MayReplace(p, loop) && !(IsBasic(t) && mayReplaceText(p, sel.Obj(), loop))
 	}
 	return false
 }
 
-// storesThroughFields reports whether the loop changes nothing of base but elements of what its
-// fields hold.
-func storesThroughFields(p *mutate.Pass, base *types.Var, loop ast.Node) bool {
+// storesAround reports whether the loop changes nothing of base but fields other than one, and
+// elements of what its fields hold.
+func storesAround(p *mutate.Pass, base *types.Var, kept types.Object, loop ast.Node) bool {
 	// Only uses that change something are of interest.
 	for _, id := range p.Uses(base, loop) {
 		if !p.Changes(id) {
@@ -84,6 +90,10 @@ func storesThroughFields(p *mutate.Pass, base *types.Var, loop ast.Node) bool {
 		field, ok := p.Parent(id).(*ast.SelectorExpr)
 		if !ok || p.PointerMethod(field) {
 			return false
+		}
+		// Another field is other memory.
+		if s := p.Info.Selections[field]; s != nil && len(s.Index()) == 1 && s.Obj() != kept && IsAssignedTo(p, field) {
+			continue
 		}
 		ix, ok := p.Parent(field).(*ast.IndexExpr)
 		if !ok || ix.X != ast.Expr(field) {
@@ -101,6 +111,19 @@ func storesThroughFields(p *mutate.Pass, base *types.Var, loop ast.Node) bool {
 	return true
 }
 
+// mayReplaceText reports whether the loop may store a string where a field is: through a pointer,
+// in an element, or in the field itself.
+func mayReplaceText(p *mutate.Pass, field types.Object, loop ast.Node) bool {
+	return !ChangesOnly(p, loop, func(l ast.Expr) bool {
+		sel, ok := ast.Unparen(l).(*ast.SelectorExpr)
+		return !syntax.IsText(p.Info.TypeOf(l)) ||
+			ok && p.Info.Selections[sel] != nil && p.Info.Selections[sel].Obj() != field
+	}, func(call *ast.CallExpr) bool {
+		_, grows := p.IsBuiltin(call, "append")
+		return grows && !syntax.IsText(ElemOf(p.Info.TypeOf(call)))
+	})
+}
+
 // MayReplace reports whether the loop may store a slice, a map, or a value that contains one,
 // outside local variables.
 func MayReplace(p *mutate.Pass, loop ast.Node) bool {
@@ -110,4 +133,30 @@ func MayReplace(p *mutate.Pass, loop ast.Node) bool {
 			s, ok := p.Info.TypeOf(call).Underlying().(*types.Slice)
 			return grows && ok && IsBasic(s.Elem())
 		})
+}
+
+// IsAssignedTo reports whether code assigns to an expression itself.
+func IsAssignedTo(p *mutate.Pass, e ast.Expr) bool {
+	switch up := p.Parent(e).(type) {
+	case *ast.AssignStmt:
+		return slices.Contains(up.Lhs, e)
+	case *ast.IncDecStmt:
+		return true
+	}
+	return false
+}
+
+// ElemOf returns the type of the elements of a slice or an array, also of one behind a pointer, or
+// nil for none.
+func ElemOf(t types.Type) types.Type {
+	if t == nil {
+		return nil
+	}
+	switch u := syntax.Pointee(t).Underlying().(type) {
+	case *types.Slice:
+		return u.Elem()
+	case *types.Array:
+		return u.Elem()
+	}
+	return nil
 }

@@ -196,9 +196,21 @@ func TakesTime(p *mutate.Pass, n ast.Node) bool {
 	return p.FuncOf(n) != nil && (p.InLoop(n) || p.Weight(n) >= 0.02 || p.Weight(p.Func) == 0)
 }
 
-// LineCount returns how many lines after its first one a node has.
+// LineCount returns how many lines of code after its first one a node has. It leaves out comments
+// and blank lines.
 func LineCount(p *mutate.Pass, n ast.Node) int {
-	return p.Fset.Position(n.End()).Line - p.Fset.Position(n.Pos()).Line
+	lines := map[int]bool{}
+	for m := range mutate.Nodes[ast.Node](p, n) {
+		switch m.(type) {
+		case *ast.Comment, *ast.CommentGroup:
+			continue
+		}
+		if !m.Pos().IsValid() {
+			continue // a list of no fields
+		}
+		lines[p.Fset.Position(m.Pos()).Line], lines[p.Fset.Position(m.End()).Line] = true, true
+	}
+	return len(lines) - 1
 }
 
 // ElementAppend recognises x = append(x, a, b): elements, not a whole slice. x is a variable, or a

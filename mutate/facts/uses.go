@@ -280,3 +280,14 @@ func IsAssigned(p *mutate.Pass, id *ast.Ident) bool {
 	}
 	return false
 }
+
+// MayRecover reports whether a function defers code that may recover from a panic: anything but a
+// function or method of another package.
+func MayRecover(p *mutate.Pass, body ast.Node) bool {
+	for d := range mutate.Nodes[*ast.DeferStmt](p, body) {
+		if fn, ok := p.Callee(d.Call).(*types.Func); !ok || fn.Pkg() == nil || fn.Pkg() == p.Pkg {
+			return true
+		}
+	}
+	return false
+}

@@ -67,7 +67,6 @@ var Lemmas = []Lemma{
 // WithoutLemma gives the reason why the other rules that claim exactness have no lemma.
 var WithoutLemma = map[string]string{
 	"row-slice":         "slices of slices have too many combinations of lengths",
-	"field-accumulator": "its example is of floating point",
 	"range-pointer":     "slices of strings have too many combinations of lengths",
 	"class-switch":      "no answer within the time",
 	"cheap-test-first":  "no answer within the time",

@@ -4,7 +4,6 @@ import (
 	"go/ast"
 
 	"github.com/beagle-go/beagle"
-	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/facts"
 	"github.com/beagle-go/beagle/mutate/rules/internal/edit"
@@ -15,9 +14,9 @@ import (
 // loop.
 var localCopy = &mutate.Mutator{
 	Name: "local-copy",
-	Doc: "Read a slice or map that a package variable or field holds into a local variable in front of the loop. " +
-		"The compiler loads a local once and can prove bounds for it. Legal because nothing in the loop can put " +
-		"another value there, and the field is read before the loop in any case.",
+	Doc: "Read a slice, map or string that a package variable or field holds into a local variable in front of the " +
+		"loop. The compiler loads a local once and can prove bounds for it. Legal because nothing in the loop can " +
+		"put another value there, and the field is read before the loop in any case.",
 	Example: mutate.Shows(`for i := range key {
 	h = table[byte(h)^key[i]] ^ h>>8
 }`,
@@ -31,27 +30,54 @@ for i := range key {
 	Rewrite: edit.Precomputed,
 }
 
-// findLocalCopy looks for indexed slices and maps in a field or a package variable, which outermost
+// findLocalCopy looks for indexed slices, maps and strings in a field or a package variable, which
 // loops load anew in each iteration because a store could change them.
 func findLocalCopy(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
+	copied := map[ast.Stmt][]ast.Expr{}
 	for s := range mutate.Nodes[ast.Stmt](p, nil) {
-		// The outermost of nested loops runs the most iterations.
-		if syntax.LoopBody(s) == nil || p.InLoop(s) {
-			continue
-		}
-		var seen []ast.Expr
-		for ix := range mutate.Nodes[*ast.IndexExpr](p, syntax.LoopBody(s)) {
-			base := ast.Unparen(ix.X)
-			// Nothing in the loop may assign it, directly or through a call.
-			if containsSame(p, seen, base) || !facts.HeldStill(p, base, s) {
-				continue
+		for _, part := range eachTurn(s) {
+			for ix := range mutate.Nodes[*ast.IndexExpr](p, part) {
+				base := ast.Unparen(ix.X)
+				// The outermost loop that nothing assigns it in, directly or through a call, makes
+				// the copy.
+				if copiedAround(p, copied, base, s) || !facts.HeldStill(p, base, s) {
+					continue
+				}
+				copied[s] = append(copied[s], base)
+				sites = append(sites, copySite(p, base, s))
 			}
-			seen = append(seen, base)
-			sites = append(sites, copySite(p, base, s))
 		}
 	}
 	return sites
+}
+
+// eachTurn returns what a loop evaluates in each iteration, or nothing for another statement.
+func eachTurn(s ast.Stmt) []ast.Node {
+	switch s := s.(type) {
+	case *ast.RangeStmt:
+		return []ast.Node{s.Body}
+	case *ast.ForStmt:
+		out := []ast.Node{s.Body}
+		if s.Cond != nil {
+			out = append(out, s.Cond)
+		}
+		if s.Post != nil {
+			out = append(out, s.Post)
+		}
+		return out
+	}
+	return nil
+}
+
+// copiedAround reports whether a loop, or one around it, has a copy of what a base names.
+func copiedAround(p *mutate.Pass, copied map[ast.Stmt][]ast.Expr, base ast.Expr, loop ast.Stmt) bool {
+	for s, list := range copied {
+		if facts.Inside(loop, s) && containsSame(p, list, base) {
+			return true
+		}
+	}
+	return false
 }
 
 func containsSame(p *mutate.Pass, list []ast.Expr, e ast.Expr) bool {

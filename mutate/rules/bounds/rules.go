@@ -19,5 +19,5 @@ var Rules = []*mutate.Mutator{
 	tableArray,
 	tablePad,
 	localCopy,
-	fieldSum,
+	localField,
 }

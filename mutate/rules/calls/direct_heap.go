@@ -87,8 +87,8 @@ func declaredOutside(t types.Type) bool {
 		named.TypeParams().Len() == 0 && named.Obj().Parent() == named.Obj().Pkg().Scope()
 }
 
-// heapFunctions are those of container/heap, as Go 1.26 has them, with NAME for the type's name and
-// TYPE for the type.
+// heapFunctions are those of container/heap, as Go 1.26 has them, with TYPE for the type, and ANY
+// for the empty interface.
 var heapFunctions = []struct{ name, calls, text string }{
 	{"init", "down", `(h TYPE) {
 	n := h.Len()
@@ -96,17 +96,17 @@ var heapFunctions = []struct{ name, calls, text string }{
 		DOWN(h, i, n)
 	}
 }`},
-	{"push", "up", `(h TYPE, x any) {
+	{"push", "up", `(h TYPE, x ANY) {
 	h.Push(x)
 	UP(h, h.Len()-1)
 }`},
-	{"pop", "down", `(h TYPE) any {
+	{"pop", "down", `(h TYPE) ANY {
 	n := h.Len() - 1
 	h.Swap(0, n)
 	DOWN(h, 0, n)
 	return h.Pop()
 }`},
-	{"remove", "down up", `(h TYPE, i int) any {
+	{"remove", "down up", `(h TYPE, i int) ANY {
 	n := h.Len() - 1
 	if n != i {
 		h.Swap(i, n)
@@ -167,9 +167,9 @@ func (h *heapCalls) rewrite(p *mutate.Pass) ([]mutate.Edit, error) {
 		needed[name] = true
 		edits = append(edits, p.Replace(call.Fun, names[name]))
 	}
-	empty := "any"
+	anyType := "any"
 	if !p.GoAtLeast(18) {
-		empty = "interface{}"
+		anyType = "interface{}"
 	}
 	var decls strings.Builder
 	for _, f := range heapFunctions {
@@ -181,10 +181,9 @@ func (h *heapCalls) rewrite(p *mutate.Pass) ([]mutate.Edit, error) {
 		for _, other := range strings.Fields(f.calls) {
 			needed[other] = true
 		}
-		text := strings.NewReplacer("TYPE", h.text, "UP", names["up"], "DOWN", names["down"], "any", empty).
-			Replace(f.text)
+		words := strings.NewReplacer("TYPE", h.text, "ANY", anyType, "UP", names["up"], "DOWN", names["down"])
 		fmt.Fprintf(&decls, "// %[1]s is %[2]s of container/heap for %[3]s, whose methods it calls directly.\n"+
-			"func %[1]s%[4]s\n\n", names[f.name], f.name, h.text, text)
+			"func %[1]s%[4]s\n\n", names[f.name], f.name, h.text, words.Replace(f.text))
 	}
 	return append(edits, p.Declare(p.Func, decls.String())), nil
 }

@@ -65,8 +65,7 @@ func findOutline(p *mutate.Pass) []mutate.Site {
 		// The rest must be long enough to keep the function from being inlined.
 		rest := fn.Body.List[heads:]
 		if heads == 0 || heads > 2 || len(rest) < 2 ||
-			facts.LineCount(p, fn.Body)-facts.LineCount(p,
-				&ast.BlockStmt{Lbrace: fn.Body.Lbrace, Rbrace: rest[0].Pos() - 1}) < 6 {
+			facts.LineCount(p, fn.Body)-facts.LineCount(p, guards(fn, heads)) < 6 {
 			continue
 		}
 		sites = append(sites, mutate.Site{
@@ -89,6 +88,11 @@ func keepsAddress(p *mutate.Pass, code ast.Node) bool {
 		}
 	}
 	return false
+}
+
+// guards returns the first statements of a function as a block, which ends where the rest begins.
+func guards(fn *ast.FuncDecl, n int) *ast.BlockStmt {
+	return &ast.BlockStmt{Lbrace: fn.Body.Lbrace, List: fn.Body.List[:n], Rbrace: fn.Body.List[n].Pos() - 1}
 }
 
 func isGuard(p *mutate.Pass, s ast.Stmt) bool {

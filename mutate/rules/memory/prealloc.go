@@ -61,7 +61,7 @@ func findPrealloc(p *mutate.Pass) []mutate.Site {
 // namedResults treats a named result as declared nil in front of the body.
 func namedResults(p *mutate.Pass, f *ast.FuncDecl) []mutate.Site {
 	var sites []mutate.Site
-	if f.Body == nil || f.Type.Results == nil || mayRecover(p, f.Body) {
+	if f.Body == nil || f.Type.Results == nil || facts.MayRecover(p, f.Body) {
 		return nil // its caller may see what the result held as the function panicked
 	}
 	for _, field := range f.Type.Results.List {
@@ -74,17 +74,6 @@ func namedResults(p *mutate.Pass, f *ast.FuncDecl) []mutate.Site {
 		}
 	}
 	return sites
-}
-
-// mayRecover reports whether a function defers code that may recover from a panic: anything but a
-// function or method of another package.
-func mayRecover(p *mutate.Pass, body ast.Node) bool {
-	for d := range mutate.Nodes[*ast.DeferStmt](p, body) {
-		if fn, ok := p.Callee(d.Call).(*types.Func); !ok || fn.Pkg() == nil || fn.Pkg() == p.Pkg {
-			return true
-		}
-	}
-	return false
 }
 
 // A preallocSite is a slice that starts without elements, and the loop that fills it.

@@ -21,6 +21,7 @@ var Rules = []*mutate.Mutator{
 	dropConversion,
 	affixText,
 	runeSlice,
+	runeList,
 	replaceBytes,
 	stackText,
 	textBytes,
