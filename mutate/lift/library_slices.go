@@ -39,46 +39,87 @@ func ordered[T cmp.Ordered]() {
 
 // comparableSlices registers the functions on slices of a type with ==.
 func comparableSlices[T comparable]() {
-	// Functions that copy are bounded by maxSize, and those that panic are defined only where they
-	// do not.
 	text := byGo[reflect.TypeFor[T]()] == typeFor[byte]()
 	if !text { // bytes has these
 		f2("slices.Contains", slices.Contains[[]T])
 		f2("slices.Index", slices.Index[[]T])
 		f2("slices.Equal", slices.Equal[[]T], commutes)
 	}
-	f1("slices.Clone", slices.Clone[[]T], glue)
-	f1("slices.Compact(slices.Clone($1))", func(s []T) []T { return slices.Compact(slices.Clone(s)) })
-	// Functions that work in place are evaluated on a copy, and written as a statement.
-	reversed := func(s []T) []T {
-		s = slices.Clone(s)
-		slices.Reverse(s)
-		return s
-	}
-	f1("slices.Reverse", reversed, inPlace("slices.Reverse($1)"), onlyInPlace)
-	p2("slices.Concat", func(a, b []T) bool { return len(a)+len(b) <= maxSize }, func(a, b []T) []T {
-		return slices.Concat(a, b)
-	})
-	p2("slices.Repeat", func(s []T, n int) bool {
-		return n >= 0 && n <= maxSize && n*len(s) <= maxSize
-	}, func(s []T, n int) []T {
-		return slices.Repeat(s, n)
-	})
-	p3("slices.Insert(slices.Clone($1), $2, $3)", func(s []T, i int, _ T) bool {
-		return inside(s, i)
-	}, func(s []T, i int, v T) []T {
-		return slices.Concat(s[:i], []T{v}, s[i:])
-	})
-	p3("slices.Delete(slices.Clone($1), $2, $3)", func(s []T, i, j int) bool {
-		return 0 <= i && i <= j && j <= len(s)
-	}, func(s []T, i, j int) []T {
-		return slices.Delete(slices.Clone(s), i, j)
-	})
+	copies((func([]T) []T)(nil), (func([]T, int) []T)(nil), (func(a, b []T) []T)(nil), (func([]T, int, T) []T)(nil),
+		(func([]T, int, int) []T)(nil))
 	// The language's own operators join the functions.
 	f1("len($1)", func(s []T) int { return len(s) }, glue)
 	p2("$1[$2]", func(s []T, n int) bool { return 0 <= n && n < len(s) }, func(s []T, i int) T { return s[i] }, glue)
 	p2("$1[:$2]", inside[T], func(s []T, n int) []T { return s[:n:n][:n] }, glue)
 	p2("$1[$2:]", inside[T], func(s []T, n int) []T { return s[n:] }, glue)
+}
+
+// copies registers the functions that copy slices, for one type of elements. The arguments show the
+// types of the functions. They work by reflection, as code for each type would be a large part of
+// the library. Functions that copy are bounded by maxSize, and those that panic are defined only
+// where they do not. Those that work in place are evaluated on a copy, and written as a statement.
+func copies(ofOne, ofNumber, ofTwo, ofElement, ofPart any) {
+	byReflection("slices.Clone", ofOne, func(a []reflect.Value) (reflect.Value, bool) {
+		return joined(a[0]), true
+	}, glue)
+	byReflection("slices.Compact(slices.Clone($1))", ofOne, func(a []reflect.Value) (reflect.Value, bool) {
+		out := reflect.MakeSlice(a[0].Type(), 0, a[0].Len())
+		for i, v := range a[0].Seq2() {
+			if i.Int() == 0 || !v.Equal(a[0].Index(int(i.Int())-1)) {
+				out = reflect.Append(out, v)
+			}
+		}
+		return out, true
+	})
+	byReflection("slices.Reverse", ofOne, func(a []reflect.Value) (reflect.Value, bool) {
+		out := joined(a[0])
+		swap, n := reflect.Swapper(out.Interface()), out.Len()
+		for i := range n / 2 {
+			swap(i, n-1-i)
+		}
+		return out, true
+	}, inPlace("slices.Reverse($1)"), onlyInPlace)
+	byReflection("slices.Concat", ofTwo, func(a []reflect.Value) (reflect.Value, bool) {
+		if a[0].Len()+a[1].Len() > maxSize {
+			return a[0], false
+		}
+		return joined(a[0], a[1]), true
+	})
+	byReflection("slices.Repeat", ofNumber, func(a []reflect.Value) (reflect.Value, bool) {
+		n := a[1].Int()
+		if n < 0 || n > maxSize || int(n)*a[0].Len() > maxSize {
+			return a[0], false
+		}
+		return joined(a[0].Slice(0, 0), slices.Repeat(a[:1], int(n))...), true
+	})
+	byReflection("slices.Insert(slices.Clone($1), $2, $3)", ofElement, func(a []reflect.Value) (reflect.Value, bool) {
+		i, n := int(a[1].Int()), a[0].Len()
+		if i < 0 || i > n {
+			return a[0], false
+		}
+		head := reflect.Append(joined(a[0].Slice(0, i)), a[2])
+		return reflect.AppendSlice(head, a[0].Slice(i, n)), true
+	})
+	byReflection("slices.Delete(slices.Clone($1), $2, $3)", ofPart, func(a []reflect.Value) (reflect.Value, bool) {
+		i, j, n := int(a[1].Int()), int(a[2].Int()), a[0].Len()
+		if i < 0 || i > j || j > n {
+			return a[0], false
+		}
+		return joined(a[0].Slice(0, i), a[0].Slice(j, n)), true
+	})
+}
+
+// joined copies slices of one type after each other.
+func joined(first reflect.Value, more ...reflect.Value) reflect.Value {
+	n := first.Len()
+	for _, s := range more {
+		n += s.Len()
+	}
+	out := reflect.AppendSlice(reflect.MakeSlice(first.Type(), 0, n), first)
+	for _, s := range more {
+		out = reflect.AppendSlice(out, s)
+	}
+	return out
 }
 
 // onlyInPlace marks a component without a form that is an expression: its argument is cloned first.

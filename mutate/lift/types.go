@@ -88,7 +88,7 @@ func mix(h, v uint64) uint64 {
 
 // newType registers a type with its operations on columns.
 func newType[T any](name string, k kind[T]) *Type {
-	t := &Type{Name: name, id: hashString(name), of: reflect.TypeFor[T]()}
+	t := &Type{Name: name, of: reflect.TypeFor[T]()}
 	// Columns are compared row by row. A mask says which rows count.
 	t.hash = func(col any, mask uint64) (sum, small uint64) {
 		for i, v := range col.([]T) {
@@ -117,12 +117,17 @@ func newType[T any](name string, k kind[T]) *Type {
 	t.key = func(col any, i int) uint64 { return k.hash(col.([]T)[i]) }
 	t.empty = func(col any, i int) bool { return k.size != nil && k.size(col.([]T)[i]) == 0 }
 	t.draw = func(g *drawer) any { return k.draw(g) }
-	// These are the operations of a search on values of this type.
+	t.enter()
+	return t
+}
+
+// enter adds a type to the grammar.
+func (t *Type) enter() {
+	t.id = hashString(t.Name)
 	form := t.of.Kind()
 	t.slice = form == reflect.Slice
 	t.number = !t.slice && form != reflect.Bool && form != reflect.String
-	types[name], byGo[t.of] = t, t
-	return t
+	types[t.Name], byGo[t.of] = t, t
 }
 
 // typeFor returns the type of the grammar that a Go type has; nil for none.

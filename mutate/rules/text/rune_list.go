@@ -50,8 +50,9 @@ func findRuneList(p *mutate.Pass) []mutate.Site {
 		}
 		l := &runeListSite{v: d.Var}
 		if l.declares(p, d, rest) && l.collect(p) {
-			utf8, imports := p.Import("unicode/utf8")
-			sites = append(sites, edit.Site(d.Stmt, "characters of "+d.Var.Name(), append(imports, l.edits(p, utf8)...)...))
+			utf8, edits := p.Import("unicode/utf8")
+			edits = append(edits, l.edits(p, utf8)...)
+			sites = append(sites, edit.Site(d.Stmt, "characters of "+d.Var.Name(), edits...))
 		}
 	}
 	return sites
