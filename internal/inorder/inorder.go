@@ -10,17 +10,27 @@ package inorder
 import (
 	"cmp"
 	"iter"
+	"reflect"
 	"slices"
 )
 
 // By sorts a list by a comparison, as of [slices.SortStableFunc]. Equal elements keep their order.
 func By[E any](list []E, compare func(a, b E) int) {
-	if len(list) < 2 {
-		return
-	}
-	was := slices.Clone(list)
-	for i, place := range order(len(was), func(i, j int) bool { return compare(was[i], was[j]) < 0 }) {
-		list[i] = was[place]
+	arrange(list, len(list), func(i, j int) bool { return compare(list[i], list[j]) < 0 })
+}
+
+// arrange sorts a list of n elements. It is compiled once, and so has no type for the elements.
+func arrange(list any, n int, less func(i, j int) bool) {
+	places, swap := order(n, less), reflect.Swapper(list)
+	// Each swap brings one element to its place, and the one there to where the next is missing.
+	for i := range places {
+		at := i
+		for places[at] != i {
+			from := places[at]
+			swap(at, from)
+			places[at], at = at, from
+		}
+		places[at] = at
 	}
 }
 
