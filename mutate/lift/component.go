@@ -170,8 +170,8 @@ func p3[A, B, C, R any](name string, ok func(A, B, C) bool, f func(A, B, C) R, t
 	})
 }
 
-// byReflection registers a function of the type of f, by an operation that has a value where it says
-// so. It is for operations that a search evaluates seldom.
+// byReflection registers a function of the type of f, by an operation that has a value where it
+// says so. It is for operations that a search evaluates seldom.
 func byReflection(name string, f any, op func(args []reflect.Value) (reflect.Value, bool), traits ...trait) {
 	register(name, f, traits, func(r *remaining, dst any, args []any) {
 		d, row := reflect.ValueOf(dst), make([]reflect.Value, len(args))
