@@ -1,3 +1,5 @@
+//lint:file-ignore SA6005 a Before is what the rule replaces
+
 package branches
 
 import (

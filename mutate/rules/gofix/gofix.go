@@ -1,3 +1,4 @@
+// Package gofix holds the rewrites of the Go team: analyzers that suggest fixes, as mutators.
 package gofix
 
 import (

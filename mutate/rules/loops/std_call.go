@@ -1,3 +1,5 @@
+//lint:file-ignore S1003,S1004,SA6005 a Before is what the rule replaces
+
 package loops
 
 import (

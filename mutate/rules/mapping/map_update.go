@@ -1,3 +1,5 @@
+//lint:file-ignore S1036 a Before is what the rule replaces
+
 package mapping
 
 import (
