@@ -76,6 +76,7 @@ func TestCopyIntoVariables(t *testing.T) {
 		t.Error("a copy of a variable is another variable")
 	}
 }
+
 type ringNode struct {
 	n      int
 	next   *ringNode
