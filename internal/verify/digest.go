@@ -23,7 +23,9 @@ import (
 //
 // A function may return digests, but it may not decide by them. It decides by a digest when it
 // compares two, looks something up by one, or hands one to a library function that compares or
-// sorts. A decision is fine if every path from its equal side compares the elements too.
+// sorts. A decision is fine if every path from its equal side compares the elements too, or if its
+// other side only stores one of the two numbers where the other one is: then both sides leave the
+// same.
 func digests(c *code, report func(ast.Node, string, string, string)) {
 	if c.ssaFuncs == nil {
 		return // the analysis failed; memory reports that
@@ -87,7 +89,7 @@ func (d *digestFlow) decisions() (out []decision) {
 		switch in := in.(type) {
 		case *ssa.BinOp:
 			by = d.compared(in)
-			settled = by == none || d.settlesComparison(in)
+			settled = by == none || d.settlesComparison(in) || sparesStore(in)
 		case *ssa.Lookup:
 			if syntax.Is[*types.Map](in.X.Type()) {
 				by = d.depthOf(in.Index)

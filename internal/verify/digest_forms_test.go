@@ -37,6 +37,12 @@ func f(a, b string) bool { return len(a) == len(b) && sum(a) == sum(b) }`, "dige
 		{"sum and weighted sum", sameTexts,
 			`func sum(s string) (x, y uint64) { for i := 0; i < len(s); i++ { x += uint64(s[i]); y += x }; return }
 func f(a, b string) bool { x, y := sum(a); z, w := sum(b); return len(a) == len(b) && x == z && y == w }`, "digest"},
+		{"sum stored where it differs, and told", sameTexts, `type t struct { n int }
+func sum(s string) (n int) { for i := range len(s) { n += int(s[i]) * 31 }; return n }
+func f(a, b string) bool { v := &t{sum(a)}; n := sum(b); same := true; if v.n != n { v.n = n; same = false }; return same }`, "digest"},
+		{"sum stored elsewhere where it differs", sameTexts, `type t struct { n, m int }
+func sum(s string) (n int) { for i := range len(s) { n += int(s[i]) * 31 }; return n }
+func f(a, b string) bool { v := &t{n: sum(a)}; n := sum(b); if v.n != n { v.m = n }; return v.m == 0 }`, "digest"},
 		{"struct key", distinct, fnv64 + `type k struct { h uint64; n int }
 func f(list []string) int { m := map[k]bool{}; for _, s := range list { m[k{h(s), len(s)}] = true }; return len(m) }`,
 			"digest"},
@@ -96,6 +102,14 @@ func f(a, b string) bool { x, y := k{h(a), len(a)}, k{h(b), len(b)}; return x ==
 			fnv64 + `type e struct { sum uint64; key string }
 func f(list []string, s string) bool { k := h(s); for _, x := range list { y := e{h(x), x}; if y.sum < k || y.sum > k { continue }; if y.sum == k && y.key == s { return true } }; return false }`,
 			""},
+		{"sum stored where it differs", `type t struct { n int }
+func f(v *t, s string) int { for i := range len(s) { v.n += int(s[i]) }; return v.n }`,
+			`type t struct { n int }
+func f(v *t, s string) int { n := v.n; for i := range len(s) { n += int(s[i]) }; if v.n != n { v.n = n }; return v.n }`, ""},
+		{"bits of a sum", `type t struct { n float64 }
+func f(v *t, s string) float64 { for i := range len(s) { v.n += float64(s[i]) }; return v.n }`,
+			`type t struct { n float64 }
+func f(v *t, s string) float64 { n := v.n; for i := range len(s) { n += float64(s[i]) }; if math.Float64bits(v.n) != math.Float64bits(n) { v.n = n }; return v.n }`, ""},
 		{"rolling hash, then the text", `func f(s, sub string) int { return strings.Index(s, sub) }`,
 			`func f(s, sub string) int { n := len(sub); if n == 0 || n > len(s) { return strings.Index(s, sub) }; var want, x, pow uint32 = 0, 0, 1
 for i := 0; i < n; i++ { want = want*16777619 + uint32(sub[i]); x = x*16777619 + uint32(s[i]); pow *= 16777619 }

@@ -39,6 +39,76 @@ func (d *digestFlow) settlesComparison(in *ssa.BinOp) bool {
 	return d.settling(in, in.X, in.Y).branches(in, in.Op)
 }
 
+// sparesStore reports whether the unequal side of a comparison does nothing but store the one
+// number where the other was read, as `if s.n != n { s.n = n }` does.
+func sparesStore(in *ssa.BinOp) bool {
+	// The comparison decides one branch, whose unequal side leads back to the equal one.
+	uses := slices.DeleteFunc(slices.Clone(*in.Referrers()), func(use ssa.Instruction) bool {
+		_, debug := use.(*ssa.DebugRef)
+		return debug
+	})
+	if len(uses) != 1 {
+		return false
+	}
+	branch, ok := uses[0].(*ssa.If)
+	if !ok || in.Op != token.NEQ && in.Op != token.EQL {
+		return false
+	}
+	store, rest := branch.Block().Succs[0], branch.Block().Succs[1]
+	if in.Op == token.EQL {
+		store, rest = rest, store
+	}
+	if len(store.Preds) != 1 || len(store.Succs) != 1 || store.Succs[0] != rest {
+		return false
+	}
+	// Nothing else tells where control came from.
+	for _, i := range rest.Instrs {
+		if phi, ok := i.(*ssa.Phi); ok &&
+			phi.Edges[slices.Index(rest.Preds, store)] != phi.Edges[slices.Index(rest.Preds, branch.Block())] {
+			return false
+		}
+	}
+	// There it only stores.
+	x, y := withoutBits(in.X), withoutBits(in.Y)
+	for _, i := range store.Instrs {
+		switch i := i.(type) {
+		case *ssa.DebugRef, *ssa.FieldAddr, *ssa.Jump:
+		case *ssa.Store:
+			if !(i.Val == y && readFrom(x, i.Addr) || i.Val == x && readFrom(y, i.Addr)) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// withoutBits returns the number whose bits a value holds, if it is one of math's functions for
+// them, or else the value itself.
+func withoutBits(v ssa.Value) ssa.Value {
+	call, ok := v.(*ssa.Call)
+	if !ok || call.Call.StaticCallee() == nil || packageOf(call.Call.StaticCallee()) != "math" {
+		return v
+	}
+	if name := call.Call.StaticCallee().Name(); name != "Float64bits" && name != "Float32bits" {
+		return v
+	}
+	return call.Call.Args[0]
+}
+
+// readFrom reports whether a value was read from a place: from the same address, or from the same
+// field of what one pointer leads to.
+func readFrom(v ssa.Value, addr ssa.Value) bool {
+	read, ok := v.(*ssa.UnOp)
+	if !ok || read.Op != token.MUL {
+		return false
+	}
+	a, fieldA := read.X.(*ssa.FieldAddr)
+	b, fieldB := addr.(*ssa.FieldAddr)
+	return read.X == addr || fieldA && fieldB && a.X == b.X && a.Field == b.Field
+}
+
 // branches follows a truth value to the branches that it decides.
 func (s *elementCheck) branches(v ssa.Value, op token.Token) bool {
 	// Each use of the truth value is a negation or a branch. The elements must be compared where
