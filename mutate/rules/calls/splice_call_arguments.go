@@ -12,7 +12,7 @@ import (
 	"github.com/beagle-go/beagle/mutate/facts"
 )
 
-// This file says what takes the place of the parameters in a splice: a variable that starts with the
+// This file says what takes the place of a parameter in a splice: a variable that starts with the
 // argument, or what the argument names.
 
 // bindings gives the parameters their values, all at once. A parameter that keeps its value and

@@ -180,8 +180,9 @@ func (w *splicer) hidesLater(branch *ast.IfStmt) bool {
 	return false
 }
 
-// results declares the helper's named results. A variable that is never read does not compile,
-// which a named result may be, and a parameter that another variable replaces.
+// results declares the helper's named results. Go refuses a variable that nothing reads, so results
+// assigns two kinds to the blank identifier: results that the helper never reads, and parameters
+// that another variable replaces.
 func (w *splicer) results() string {
 	text := ""
 	for v := range w.sig.Params().Variables() {
