@@ -70,7 +70,7 @@ func (p *printer) lines(r *bufio.Reader) error {
 	for {
 		line, err := r.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {
-			return fmt.Errorf("line %d is longer than %d bytes; no datagram is", p.lineNo+1, maxPacket)
+			return fmt.Errorf("line %d is longer than %d bytes, the most that a datagram has", p.lineNo+1, maxPacket)
 		}
 		p.lineNo++
 		for line := range dogstatsd.Lines(line) {

@@ -18,8 +18,8 @@ func elapsed() int64 { return int64(time.Since(began)) }
 // perOctave parts of a factor of two have a count each: a quantile is right to 9 %.
 const perOctave = 4
 
-// A lasting counts how long captured calls took, by their order of magnitude. One that is not
-// captured costs nothing.
+// A lasting counts how long captured calls took, by their order of magnitude. A call that is not
+// captured costs nothing here.
 type lasting struct {
 	calls atomic.Uint64
 	nanos atomic.Int64 // of all together

@@ -99,7 +99,7 @@ func splitSpecs(value string) []string {
 // listFlags are the flags of go build that decide which files make a package.
 var listFlags = []string{"-tags", "-mod", "-modfile"}
 
-// loadFlags picks those out of the go command's arguments.
+// loadFlags returns those of the go command's arguments that decide which files make a package.
 func loadFlags(args []string) (flags []string) {
 	for i, a := range args {
 		a = strings.Replace(a, "--", "-", 1)

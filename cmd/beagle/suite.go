@@ -171,7 +171,7 @@ func (o *suiteOptions) run(ctx context.Context, by *runner.Runner, tasks []suite
 	if err := o.deliver(std.out, r, stopped); err != nil {
 		return exitNo, err
 	}
-	// A fault of usage goes before failed tasks.
+	// A usage error decides the exit status, even if tasks failed too.
 	switch {
 	case ctx.Err() != nil:
 		fmt.Fprintf(std.err,

@@ -33,7 +33,7 @@ const (
 	parallel                 // pb.Next
 )
 
-// A loop is one whose iterations are measured.
+// A loop is a loop of a benchmark whose iterations are measured.
 type loop struct {
 	kind loopKind
 	stmt ast.Stmt

@@ -177,7 +177,7 @@ func ties(v *rt.Value) (out []tie) {
 				continue
 			}
 			switch {
-			// A text is another one, or a part of it.
+			// One text equals the other, or is a part of it.
 			case isText(x) && isText(y) && len(y.Str) > 0:
 				switch at := strings.Index(x.Str, y.Str); {
 				case x.Str == y.Str:

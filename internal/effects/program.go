@@ -154,7 +154,7 @@ func (p *Program) SummaryOf(f *ssa.Function) *Summary {
 		p.recordDependence(f)
 		return s
 	}
-	// The table knows the library. An own function with a body is analysed in any case.
+	// The table has summaries of the library. A function of our own with a body is analysed anyway.
 	if obj, ok := f.Object().(*types.Func); ok && p.Table != nil {
 		if s := p.Table.SummaryOf(Name(obj)); s != nil && (len(f.Blocks) == 0 || !p.IsOwn(f)) {
 			return s

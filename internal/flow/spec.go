@@ -22,8 +22,8 @@
 //
 // 3. Drafted:
 //
-//   - [Draft] is a generation. It holds only the Proposeds that are new to the search, and as
-//     feedback those that are not.
+//   - [Draft] is a generation. It holds only the ProposalOutcomes that are new to the search, and
+//     as feedback those that are not.
 //
 // 4. Evaluated, and 5. settled:
 //

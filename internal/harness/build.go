@@ -133,7 +133,7 @@ func (t *batch) direct(ctx context.Context, bin *Binary) error {
 	return err
 }
 
-// refusal turns the result of a tool into what settle wants to know.
+// refusal returns the output of a tool that failed; "" if it succeeded.
 func refusal(r sandbox.Result, err error) (string, error) {
 	if err != nil || r.OK() {
 		return "", err

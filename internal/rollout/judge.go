@@ -305,7 +305,7 @@ type MetricRow struct {
 // Standings returns every metric as it stands, success metrics first.
 func (e *Experiment) Standings() []MetricRow {
 	var out []MetricRow
-	// Success is to be shown.
+	// A success metric must be shown to be better.
 	for _, m := range e.Plan.Success {
 		s := e.metricRow(m, "success")
 		s.Says = "better"

@@ -171,8 +171,8 @@ func (g *goWriter) constant(v *Value, s *Shape, typed bool) string {
 	default:
 		e = strconv.Quote(v.Str)
 	}
-	// Constants of these types, and in a place whose type is known, have the right type by
-	// themselves.
+	// A constant needs no conversion if it has one of these types, or stands where the type is
+	// known.
 	if typed || s.Name == "int" || s.Name == "string" || s.Name == "bool" {
 		return e
 	}

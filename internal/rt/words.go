@@ -354,7 +354,7 @@ func (x *exhauster) spell(
 ) {
 	longest := x.q.Words
 	if longest == 0 {
-		// Nine letters are usually more than the budget lasts.
+		// The budget usually ends before words of nine letters.
 		longest = 9
 	}
 	// The letters and elements do not change, so find them once.

@@ -23,10 +23,9 @@ import (
 // BenchmarkStartLarge). The porter is this executable, as small as it is before
 // its packages are initialised.
 //
-// A request is one message: an entry, with the descriptors of a door and with a
-// line over which the porter says how it went: first admitted, in the end left.
-// The line's end is the order to kill, so that a killed parent leaves nothing
-// behind.
+// A request is one message: an entry, the descriptors of a door, and a line. Over
+// the line the porter answers twice: admitted at first, and left in the end. A
+// closed line is the order to kill, so that a killed parent leaves nothing behind.
 const (
 	porterName = "beagle-porter" // argv[0]
 	porterFD   = 3

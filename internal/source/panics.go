@@ -103,7 +103,7 @@ func (b *bounds) loop(body *ast.BlockStmt, i, list types.Object) {
 				b.safe[n] = true
 			}
 		case *ast.SliceExpr:
-			// A slice up to the index, or from it, is within the list as the index is.
+			// list[:i] and list[i:] are within the list if list[i] is.
 			bound := func(e ast.Expr) bool { return e == nil || b.object(e) == i || b.isZero(e) }
 			if b.object(n.X) == list && n.Max == nil && bound(n.Low) && bound(n.High) &&
 				(n.Low == nil || n.High == nil || b.isZero(n.Low)) {

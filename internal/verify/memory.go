@@ -99,7 +99,7 @@ func (c *code) reportTooLong(f *ssa.Function, report func(ast.Node, string, stri
 	}
 	from, to := c.fset.Position(at.Pos()).Offset, c.fset.Position(at.End()).Offset
 	report(at, "memory of "+f.Name()+" "+c.src[from:to], "function "+f.Name(),
-		"the analysis of its memory takes too long, which is let through only where it stays as it was")
+		"the analysis of its memory takes too long, so only the original's own text is allowed")
 }
 
 // candidateSteps bounds the analysis of one version.

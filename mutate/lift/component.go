@@ -85,7 +85,7 @@ func importsOf(text string) (out []string) {
 // all are the components, in the order in which they were registered.
 var all []*Component
 
-// register adds a component that does what f does: its types are those of f, and rows calls it.
+// register adds f as a component. The component's types are those of f, and rows calls f.
 func register(name string, f any, traits []trait, rows func(r *remaining, dst any, args []any)) {
 	of := reflect.TypeOf(f)
 	c := &Component{Name: name, Result: byGo[of.Out(0)], library: true, price: 4, rows: rows}

@@ -41,7 +41,7 @@ type RolloutOrders struct {
 	MostErrors float64 `json:"most_errors,omitempty"`
 	// MostHeap bounds the growth of the live heap since the start, as a factor: 3.
 	MostHeap float64 `json:"most_heap,omitempty"`
-	// Stuck is after how many seconds calls that do not return count as hung: 3.
+	// Stuck is the number of seconds after which a call that has not returned counts as hung: 3.
 	Stuck float64 `json:"stuck,omitempty"`
 	Slow  float64 `json:"slow,omitempty"` // milliseconds above which a request is slow; 0 counts none
 }

@@ -194,8 +194,8 @@ func avx2Many(tags []string) int {
 	return -1
 }
 
-// bad64 has a bit for each byte that is no member: one lookup of 128 entries,
-// and a byte from 0x80 on brings its own top bit.
+// bad64 has a bit for each byte that is no member. One lookup in 128 entries
+// decides about ASCII bytes. A byte from 0x80 on sets its bit by its own top bit.
 func bad64(v, lo, hi archsimd.Uint8x64) uint64 {
 	return lo.ConcatPermute(hi, v).Or(v).AsInt8x64().Less(archsimd.Int8x64{}).ToBits()
 }

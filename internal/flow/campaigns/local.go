@@ -127,8 +127,8 @@ func (l *Local) Search(t TargetOutcome) (TargetOutcome, error) {
 	return t, nil
 }
 
-// interrupted notes where a target stands whose search was stopped: with the campaign, by the end
-// of its time, or by itself. It reports whether it makes way for others only.
+// interrupted notes the state of a target whose search was stopped: with the campaign, by the end
+// of its time, or by itself. It reports whether the target only makes way for others.
 func interrupted(at *beagle.CampaignTarget, campaign, time, others bool) (makesWay bool) {
 	switch {
 	case campaign:

@@ -36,7 +36,8 @@ type loader struct {
 func load(file *safetensors.File, c config) (*net, error) {
 	l := &loader{file: file}
 	n := &net{config: c}
-	// Sides come first: the file has tensors of this shape, or it is refused before more is read.
+	// The input and output layers come first: if their tensors have other shapes, nothing more is
+	// read.
 	n.embed = l.bypass("patch_proj", 2*c.Patch, 4*c.Width, c.Width, 0.5)
 	n.head = l.bypass("output_head.param_projection.proj", c.Width, 4*c.Width, c.Patch*len(Levels), 1)
 	for i := 0; i < c.Layers && l.err == nil; i++ {

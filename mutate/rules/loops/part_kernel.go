@@ -345,8 +345,8 @@ func isNumber(p *mutate.Pass, e ast.Expr) bool {
 	return syntax.PlainKind(p.Info.TypeOf(e))&types.IsInteger != 0
 }
 
-// sensible reports whether parts whose length the code says are worth a call, and lie in arrays:
-// the compiler refuses cuts that cannot be.
+// sensible reports whether parts are long enough for a call, and lie in their arrays, as far as the
+// code fixes both. The compiler refuses a cut beyond an array.
 func (l *partLoop) sensible(p *mutate.Pass, parts []*listPart) bool {
 	if length, known := l.to.sum(p, l.from.negative()).value(p); known && length < fewestElements {
 		return false
