@@ -287,8 +287,9 @@ func TestHealthAndProfiles(t *testing.T) {
 // agent that has one and of an agent that has none.
 func TestPagesAskForTheToken(t *testing.T) {
 	for _, token := range []string{"", "the-agents-token"} {
-		a := startAgent(t)
-		a.config.HTTPToken = token
+		c := testConfig(t)
+		c.HTTPToken = token
+		a := startAgentWith(t, c)
 		for path, open := range map[string]bool{"/healthz": true, "/metrics": token == "", "/malformed": token == "",
 			"/events": token == "", "/debug/pprof/cmdline": false, "/debug/pprof/": false} {
 			for given, want := range map[string]bool{"": open, "another-token": open, token: open || token != ""} {

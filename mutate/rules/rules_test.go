@@ -78,10 +78,12 @@ func TestGolden(t *testing.T) {
 		checkFields(t, m)
 		all = append(all, archive(t, m)...)
 	}
+	// An archive that lies elsewhere, or a second one of a rule, would not run.
 	files, _ := filepath.Glob("*/testdata/*.txtar")
-	for _, f := range files {
-		if name := strings.TrimSuffix(filepath.Base(f), ".txtar"); !seen[name] {
-			t.Errorf("%s belongs to no rule of All", f)
+	stray, _ := filepath.Glob("testdata/*.txtar")
+	for _, f := range append(files, stray...) {
+		if name := strings.TrimSuffix(filepath.Base(f), ".txtar"); !seen[name] || archiveOf(name) != f {
+			t.Errorf("%s belongs to no rule of All, or is not its archive", f)
 		}
 	}
 	if !t.Failed() {
