@@ -56,8 +56,8 @@ type Violation struct {
 	Construct string `json:"construct"`
 	Why       string `json:"why"`
 
-	key string // an equal key in the original excuses it
-	pos token.Pos
+	key string      // an equal key in the original excuses it
+	at  []token.Pos // all places of the construct on the line
 }
 
 func (v Violation) String() string {
@@ -125,13 +125,16 @@ func inspect(c *code) []Violation {
 
 func (c *code) inspect() []Violation {
 	var out []Violation
-	seen := make(map[string]bool)
+	known := make(map[string]int)
 	report := func(at ast.Node, key, construct, why string) {
 		line := c.fset.Position(at.Pos()).Line
-		if once := fmt.Sprint(line, key); !seen[once] {
-			seen[once] = true
-			out = append(out, Violation{Line: line, Construct: construct, Why: why, key: key, pos: at.Pos()})
+		once := fmt.Sprint(line, key)
+		if _, ok := known[once]; !ok {
+			known[once] = len(out)
+			out = append(out, Violation{Line: line, Construct: construct, Why: why, key: key})
 		}
+		v := &out[known[once]]
+		v.at = append(v.at, at.Pos())
 	}
 	for _, r := range policy {
 		c.apply(r, report)
