@@ -26,13 +26,7 @@ func ordered[T cmp.Ordered]() {
 	comparableSlices[T]()
 	p1("slices.Max", some[T], slices.Max[[]T])
 	p1("slices.Min", some[T], slices.Min[[]T])
-	f1("slices.IsSorted", slices.IsSorted[[]T])
-	f2("slices.Compare", slices.Compare[[]T])
-	f1("slices.Sorted(slices.Values($1))", func(s []T) []T {
-		s = slices.Clone(s)
-		inorder.Sort(s)
-		return s
-	}, inPlace("slices.Sort($1)"), atPrice(20))
+	orders((func([]T) bool)(nil), (func(a, b []T) int)(nil), (func([]T) []T)(nil))
 	f2("slices.BinarySearch", func(s []T, x T) int { i, _ := slices.BinarySearch(s, x); return i }, result(1, 2))
 	f2("slices.BinarySearch", func(s []T, x T) bool { _, ok := slices.BinarySearch(s, x); return ok }, result(2, 2))
 }
@@ -107,6 +101,44 @@ func copies(ofOne, ofNumber, ofTwo, ofElement, ofPart any) {
 		}
 		return joined(a[0].Slice(0, i), a[0].Slice(j, n)), true
 	})
+}
+
+// orders registers functions that compare the elements of slices, for one type of elements, by
+// reflection as [copies] does.
+func orders(ofTest, ofTwo, ofOne any) {
+	byReflection("slices.IsSorted", ofTest, func(a []reflect.Value) (reflect.Value, bool) {
+		return reflect.ValueOf(slices.IsSortedFunc(elements(a[0]), compareValues)), true
+	})
+	byReflection("slices.Compare", ofTwo, func(a []reflect.Value) (reflect.Value, bool) {
+		return reflect.ValueOf(slices.CompareFunc(elements(a[0]), elements(a[1]), compareValues)), true
+	})
+	byReflection("slices.Sorted(slices.Values($1))", ofOne, func(a []reflect.Value) (reflect.Value, bool) {
+		list := elements(a[0])
+		inorder.By(list, compareValues)
+		return reflect.Append(reflect.MakeSlice(a[0].Type(), 0, len(list)), list...), true
+	}, inPlace("slices.Sort($1)"), atPrice(20))
+}
+
+// elements returns the elements of a slice.
+func elements(s reflect.Value) []reflect.Value {
+	out := make([]reflect.Value, s.Len())
+	for i := range out {
+		out[i] = s.Index(i)
+	}
+	return out
+}
+
+// compareValues is cmp.Compare for two values of one type that has an order.
+func compareValues(a, b reflect.Value) int {
+	switch {
+	case a.CanInt():
+		return cmp.Compare(a.Int(), b.Int())
+	case a.CanUint():
+		return cmp.Compare(a.Uint(), b.Uint())
+	case a.CanFloat():
+		return cmp.Compare(a.Float(), b.Float())
+	}
+	return cmp.Compare(a.String(), b.String())
 }
 
 // joined copies slices of one type after each other.
