@@ -76,6 +76,8 @@ func TestCopyIntoVariables(t *testing.T) {
 		t.Error("a copy of a variable is another variable")
 	}
 }
+
+// A ringNode is one of several that lead to each other.
 type ringNode struct {
 	n      int
 	next   *ringNode
