@@ -77,6 +77,7 @@ func TestCopyIntoVariables(t *testing.T) {
 	}
 }
 
+// A ringNode is one of several that lead to each other.
 type ringNode struct {
 	n      int
 	next   *ringNode

@@ -65,8 +65,9 @@ func HeldStill(p *mutate.Pass, e ast.Expr, loop ast.Stmt) bool {
 	case *ast.SelectorExpr:
 		sel := p.Info.Selections[e]
 		base := p.Var(e.X)
+		// In front of the loop, the name of a variable that it declares may mean another one.
 		if sel == nil || sel.Kind() != types.FieldVal || base == nil || len(sel.Index()) != 1 ||
-			!storesAround(p, base, sel.Obj(), loop) || Captured.Of(p)[base] {
+			DeclaredIn(base, loop) || !storesAround(p, base, sel.Obj(), loop) || Captured.Of(p)[base] {
 			return false
 		}
 		if _, ptr := base.Type().Underlying().(*types.Pointer); ptr && !DereferencedBefore(p, base, loop) {

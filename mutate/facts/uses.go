@@ -73,7 +73,7 @@ func DereferencedBefore(p *mutate.Pass, base *types.Var, loop ast.Stmt) bool {
 	}
 	// So is a plain statement of the list in front of the loop.
 	list, i := p.Siblings(loop)
-	if Pointed(p, base) {
+	if Pointed(p, base) || p.IsGlobal(base) {
 		return false // it may point elsewhere by now
 	}
 	for _, s := range slices.Backward(list[:max(i, 0)]) {

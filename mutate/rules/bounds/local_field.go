@@ -81,7 +81,7 @@ func fieldLoopOf(p *mutate.Pass, s ast.Stmt, sel *ast.SelectorExpr) (*fieldLoop,
 	}
 	base, at := p.Var(sel.X), p.Info.Selections[sel]
 	if _, named := sel.X.(*ast.Ident); !named || !facts.IsLocal(p, base) || at == nil || len(at.Index()) != 1 ||
-		!facts.IsBasic(at.Type()) {
+		!facts.IsBasic(at.Type()) || hasKind(at.Type(), types.IsComplex) {
 		return nil, false
 	}
 	l := &fieldLoop{stmt: s, base: base, field: at.Obj().(*types.Var)}
@@ -97,8 +97,9 @@ func fieldLoopOf(p *mutate.Pass, s ast.Stmt, sel *ast.SelectorExpr) (*fieldLoop,
 // alone reports whether nothing but the loop's own uses of the field sees or changes it while the
 // loop runs, and control leaves the loop at its end or by a return.
 func (l *fieldLoop) alone(p *mutate.Pass) bool {
-	// A function that recovers from a panic may see what the field holds then.
-	if facts.Captured.Of(p)[l.base] || facts.MayRecover(p, p.File) {
+	// A function that recovers from a panic may see what the field holds then. In front of the
+	// loop, the name of a variable that its head declares may mean another one.
+	if facts.Captured.Of(p)[l.base] || facts.MayRecover(p, p.File) || facts.DeclaredIn(l.base, l.stmt) {
 		return false
 	}
 	// The compiler keeps the fields of a variable itself, unless something points to that. A nil
@@ -137,7 +138,7 @@ func (l *fieldLoop) passes(p *mutate.Pass, n ast.Node) bool {
 	case *ast.ReturnStmt:
 		l.exits = append(l.exits, n)
 		_, at := p.Siblings(n)
-		return at >= 0
+		return at >= 0 && facts.Means(p, n.Pos(), l.base.Name(), l.base)
 	case *ast.RangeStmt:
 		return n.Tok != token.ASSIGN && !mutate.RangeRunsOther(p.Info.TypeOf(n.X)) &&
 			(n.Value == nil || facts.ElemOf(p.Info.TypeOf(n.X)) == nil || !l.mayHold(facts.ElemOf(p.Info.TypeOf(n.X))))
@@ -262,8 +263,9 @@ func (l *fieldLoop) mayHold(t types.Type) bool {
 func (l *fieldLoop) edits(p *mutate.Pass) []mutate.Edit {
 	name := p.Fresh(edit.LowerFirst(l.field.Name()), l.field.Name()+"Now")
 	text := p.Text(l.uses[0])
-	store := "if " + text + " != " + name + " {\n" + text + " = " + name + "\n}"
-	edits := []mutate.Edit{edit.InsertBefore(p, edit.LabelOf(p, l.stmt), name+" := "+text)}
+	changed, edits := l.changed(p, text, name)
+	store := "if " + changed + " {\n" + text + " = " + name + "\n}"
+	edits = append(edits, edit.InsertBefore(p, edit.LabelOf(p, l.stmt), name+" := "+text))
 	if !endless(p, l.stmt) {
 		edits = append(edits, p.Insert(l.stmt.End(), "\n"+store))
 	}
@@ -274,6 +276,30 @@ func (l *fieldLoop) edits(p *mutate.Pass) []mutate.Edit {
 		edits = append(edits, p.Replace(use, name))
 	}
 	return edits
+}
+
+// changed is the test whether the field and the variable differ. Numbers with a fraction differ in
+// their bits: 0 and -0 are equal, and NaN is not equal to itself.
+func (l *fieldLoop) changed(p *mutate.Pass, text, name string) (test string, edits []mutate.Edit) {
+	t := l.field.Type()
+	if !hasKind(t, types.IsFloat) {
+		return text + " != " + name, nil
+	}
+	kind := t.Underlying().(*types.Basic)
+	math, edits := p.Import("math")
+	bits := func(e string) string {
+		if !types.Identical(t, kind) {
+			e = kind.Name() + "(" + e + ")"
+		}
+		return math + "." + edit.UpperFirst(kind.Name()) + "bits(" + e + ")"
+	}
+	return bits(text) + " != " + bits(name), edits
+}
+
+// hasKind reports whether a type is of some of the basic kinds.
+func hasKind(t types.Type, kinds types.BasicInfo) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Info()&kinds != 0
 }
 
 // endless reports whether control never comes from a loop to the statement that follows.

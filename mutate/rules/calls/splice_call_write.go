@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -159,7 +160,42 @@ func (w *splicer) earlyReturns() (ifs []*ast.IfStmt) {
 	if len(ifs) != len(returns)-1 {
 		return nil // some return stands deeper
 	}
+	if w.losesVariable(ifs[0]) {
+		return nil
+	}
 	return ifs
+}
+
+// losesVariable reports whether a := in the other arms would declare a variable that the helper
+// only assigns, and the helper needs the one that it has: a closure or a pointer leads to it, or
+// nothing reads it before.
+func (w *splicer) losesVariable(from ast.Stmt) bool {
+	for v, as := range w.assignedByDefine(from) {
+		read := func(id *ast.Ident) bool { return id.Pos() < as.Pos() && !facts.IsAssigned(w.p, id) }
+		if facts.Captured.Of(w.p)[v] || facts.AddressTaken(w.p, v, w.fn.Body) ||
+			v.Pos() > w.fn.Body.Pos() && !slices.ContainsFunc(w.p.Uses(v, w.fn.Body), read) {
+			return true
+		}
+	}
+	return false
+}
+
+// assignedByDefine yields the variables that a := of the helper's own list does not declare but
+// assign, from a statement on.
+func (w *splicer) assignedByDefine(from ast.Stmt) iter.Seq2[*types.Var, *ast.AssignStmt] {
+	return func(yield func(*types.Var, *ast.AssignStmt) bool) {
+		for _, s := range w.fn.Body.List {
+			as, ok := s.(*ast.AssignStmt)
+			if !ok || as.Tok != token.DEFINE || as.Pos() < from.Pos() {
+				continue
+			}
+			for _, l := range as.Lhs {
+				if v, ok := w.p.Info.Uses[l.(*ast.Ident)].(*types.Var); ok && !yield(v, as) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // hidesLater reports whether an if declares a name that code after it has, or a result, which a
@@ -211,15 +247,12 @@ func (w *splicer) results() string {
 // stands in the other arm of an early return. There it declares a variable, which takes the place
 // of the first one in all that follows.
 func (w *splicer) declaredAnew(v types.Object) bool {
-	for _, s := range w.fn.Body.List {
-		as, ok := s.(*ast.AssignStmt)
-		if !ok || as.Tok != token.DEFINE || len(w.early) == 0 || as.Pos() < w.early[0].Pos() {
-			continue
-		}
-		for _, l := range as.Lhs {
-			if id, ok := l.(*ast.Ident); ok && w.p.Info.Uses[id] == v {
-				return true
-			}
+	if len(w.early) == 0 {
+		return false
+	}
+	for assigned := range w.assignedByDefine(w.early[0]) {
+		if types.Object(assigned) == v {
+			return true
 		}
 	}
 	return false

@@ -18,8 +18,9 @@ import (
 var runeList = &mutate.Mutator{
 	Name: "rune-list",
 	Doc: "Put the bytes of a text together where code collects its characters first. A list of characters takes " +
-		"four bytes for each, and making a text of it goes through it twice. Exact: the list only becomes a text, " +
-		"and an invalid character is written as the same bytes.",
+		"four bytes for each, and making a text of it goes through it twice. Exact except for the text of the " +
+		"panic on a negative length: the list only becomes a text, and an invalid character is written as the same " +
+		"bytes.",
 	Example: mutate.Shows(`runes := make([]rune, len(latin))
 for i, b := range latin {
 	runes[i] = rune(b)
@@ -221,7 +222,7 @@ func (l *runeListSite) withoutIndex(p *mutate.Pass) []mutate.Edit {
 	switch {
 	case !ok || len(p.Uses(l.filled.Index, r.Body)) > 1:
 		return nil
-	case r.Value == nil:
+	case syntax.IsBlank(r.Value):
 		return []mutate.Edit{p.Span(r.Key.Pos(), r.Range, "")}
 	}
 	return []mutate.Edit{p.Replace(r.Key, "_")}
