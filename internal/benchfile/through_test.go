@@ -89,6 +89,9 @@ func readShelf(n int) int {
 	return n
 }
 
+// Shared has parameters that a call may change, and others.
+func Shared(n int, seen map[string]int, list []int, at *int) int { return n + len(seen) + len(list) + *at }
+
 // Both reads two lists.
 func Both(a, b []int) int { return readList(a) + readOther(b) }
 
@@ -329,6 +332,28 @@ func TestPauses(t *testing.T) {
 		})
 		if err != nil || best.plan.Pause != most || !slices.Equal(tried, want) {
 			t.Errorf("most alike with %d: %d, tried %v %v", most, best.plan.Pause, tried, err)
+		}
+	}
+}
+
+// TestUnseen: where parameters are given, the file says which others the call may change unseen.
+func TestUnseen(t *testing.T) {
+	u, calls := load(t, "Shared", `{"args": {"n": 1, "seen": {"a": 1}, "list": [1], "at": 2}}`)
+	for given, want := range map[string]string{"n=1": "changes seen and at, or", "": ""} {
+		o := bounds
+		if given != "" {
+			var err error
+			if o.Given, err = ParseGiven(&u.Target, []string{given}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p, err := Select(u, calls, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := strings.Join(p.Notes, "; ")
+		if want == "" && strings.Contains(text, "changes") || !strings.Contains(text, want) {
+			t.Errorf("given %q: %q, want %q", given, text, want)
 		}
 	}
 }
