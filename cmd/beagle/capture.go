@@ -42,6 +42,8 @@ Examples:
   beagle capture ask --for 10s tags.Normalize 'len(tag) > 200 || !utf8.ValidString(tag)'
   beagle capture start --pid 4711 --for 60s --out calls.jsonl ./tags.Normalize
   beagle evolve --corpus calls.jsonl ./tags.Normalize
+  # a receiver that no record holds: beagle bench --give makes it
+  beagle capture start --at a.sock --leave w --out lines.jsonl ./agent.Worker.Line
 
 Exit status: 0 done; 1 a process refused, or was lost; 2 bad usage.`,
 }
@@ -261,6 +263,9 @@ func (o *captureFlags) check() error {
 	switch {
 	case len(o.pids) == 0 && (o.symbols != "" || o.start.Results):
 		return &beagle.UsageError{What: "--symbols and --results are for uprobes", Remedy: "give --pid, or neither"}
+	case len(o.leave) > 0 && o.out == "" && !o.json:
+		return &beagle.UsageError{What: "--leave without --out: no calls are kept",
+			Remedy: "name the file for the calls with --out"}
 	case len(o.pids) > 0 && o.verb == "ask":
 		return &beagle.UsageError{What: "a uprobe answers no questions",
 			Remedy: "build the service with beagle build --probe, or capture with --out and look at the calls"}

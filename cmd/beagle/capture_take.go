@@ -32,8 +32,16 @@ func (o *captureFlags) target(ctx context.Context) (*source.Unit, error) {
 	return u, err
 }
 
-// leaving returns the parameters that records leave out, by index.
+// leaving returns the parameters that records leave out, by index. A function whose calls records
+// can hold leaves none out: evolve would take the zeros in their place for what the service gives.
 func (o *captureFlags) leaving(u *source.Unit) (list []int, err error) {
+	if len(o.leave) > 0 && u.Unrecordable == nil {
+		return nil, &beagle.UsageError{
+			What: fmt.Sprintf("--leave %s: records can hold all parameters of %s", strings.Join(o.leave, ","),
+				u.Target.Spec()),
+			Remedy: "leave --leave out: without all arguments, evolve would judge versions on zeros",
+		}
+	}
 	for _, name := range o.leave {
 		i := slices.IndexFunc(u.Target.Params, func(q beagle.Param) bool { return q.Name == name })
 		if i < 0 {

@@ -17,6 +17,7 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/corpus"
 	"github.com/beagle-go/beagle/internal/hotspots"
+	"github.com/beagle-go/beagle/internal/sampletest"
 	"github.com/beagle-go/beagle/internal/source"
 )
 
@@ -311,8 +312,8 @@ func TestApportion(t *testing.T) {
 // TestReweigh plants production's profile as another mixture of the two ways, and expects the
 // weights to move there.
 func TestReweigh(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it profiles for some seconds")
+	if len(clocked(t, []string{"Fold"})) == 0 {
+		t.Skip("not drawn")
 	}
 	u, c := load(t, "Fold", mixed(20)...)
 	p, err := Select(u, c, bounds)
@@ -357,6 +358,17 @@ func TestReweigh(t *testing.T) {
 	longer(t, 1, reweighed)
 }
 
+// clocked draws a case that rests on real profiles, which take some ten seconds of a processor: one
+// in one of six runs, and all with -sample.all. Each run tests what the fit chooses, with planted
+// measurements, and the text of each form.
+func clocked[T any](t *testing.T, cases []T) []T {
+	t.Helper()
+	if testing.Short() || !sampletest.OneIn(t, 6) {
+		return nil
+	}
+	return sampletest.Of(t, cases, 1)
+}
+
 // longer tries what rests on profiles with longer and longer ones. A short profile can miss, and
 // has few samples on a busy machine.
 func longer(t *testing.T, seconds float64, try func(seconds float64) error) {
@@ -375,15 +387,12 @@ func longer(t *testing.T, seconds float64, try func(seconds float64) error) {
 // TestScale plants production's profile as that of fewer inputs, and of as many as there are.
 // Weights cannot match it: all inputs are in one group.
 func TestScale(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it profiles for some seconds")
-	}
 	var calls []string
 	for i := range 90 {
 		calls = append(calls, fmt.Sprintf(`{"args": {"s": "text-%02d"}}`, i))
 	}
 	u, c := load(t, "Recall", calls...)
-	for _, way := range []int{-16, 4} {
+	for _, way := range clocked(t, []int{-16, 4}) {
 		limits := bounds
 		if way > 0 {
 			limits.Inputs = 6
@@ -414,6 +423,40 @@ func TestScale(t *testing.T) {
 	}
 }
 
+// TestScales takes four times as many inputs as long as that is clearly more alike, and else fewer.
+func TestScales(t *testing.T) {
+	var calls []string
+	for i := range 90 {
+		calls = append(calls, fmt.Sprintf(`{"args": {"s": "text-%02d"}}`, i))
+	}
+	u, c := load(t, "Recall", calls...)
+	p, err := Select(u, c, bounds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		most  int // alike
+		tried []int
+	}{{0, []int{4, -4}}, {4, []int{4, 16}}, {64, []int{4, 16, 64}}, {-4, []int{4, -4, -16}}} {
+		var tried []int
+		form := func(p Plan) *try {
+			power := func(scale int) float64 { // of four, that the scale is
+				return math.Copysign(math.Log2(math.Abs(float64(scale))+1), float64(scale))
+			}
+			alike := 0.9 - 0.02*math.Abs(power(p.Scale)-power(c.most))
+			s := beagle.Similarity{Estimate: alike, Low: alike - 0.001, High: alike + 0.001}
+			return &try{plan: p, fit: &beagle.BenchmarkFit{Callees: s, Lines: s, Needed: 0.98}}
+		}
+		best, err := (&Fitter{}).scale(form(*p), func(p Plan, _ string) (*try, error) {
+			tried = append(tried, p.Scale)
+			return form(p), nil
+		})
+		if err != nil || best.plan.Scale != c.most || !slices.Equal(tried, c.tried) {
+			t.Errorf("most alike at %d: %d, tried %v, want %v %v", c.most, best.plan.Scale, tried, c.tried, err)
+		}
+	}
+}
+
 // TestSame: for a profile of the same benchmark nothing is tried. For one with a callee that the
 // program does not have, the fit says so.
 func TestSame(t *testing.T) {
@@ -425,7 +468,7 @@ func TestSame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &Fitter{Production: &hotspots.Subtree{}, Needed: 0.98, Seconds: 0.5, State: "warm", Say: func(string) {}}
+	f := &Fitter{Production: &hotspots.Subtree{}, Needed: 0.98, Seconds: 0.3, State: "warm", Say: func(string) {}}
 	one, err := f.attempt(t.Context(), *p, "")
 	if err != nil {
 		t.Fatal(err)
@@ -618,7 +661,7 @@ func TestHandedIsNotSeen(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Handed, p.Work = true, maxWork
-	longer(t, 0.5, func(seconds float64) error {
+	longer(t, 0.1, func(seconds float64) error {
 		f := &Fitter{Production: &hotspots.Subtree{}, Needed: 0.98, Seconds: seconds, Say: func(string) {}}
 		alone, err := f.attempt(t.Context(), *p, "")
 		if err != nil {

@@ -3,6 +3,7 @@ package benchfile
 import (
 	"cmp"
 	"fmt"
+	"go/types"
 	"math"
 	"slices"
 	"strings"
@@ -91,6 +92,10 @@ func Select(u *source.Unit, c *beagle.Corpus, o Options) (*Plan, error) {
 	for _, g := range p.Given {
 		p.Notes = append(p.Notes, fmt.Sprintf("all calls share %s, which is %s: its state goes on from call to call",
 			u.Target.Params[g.Param].Name, g.Expr))
+	}
+	if names := p.unseen(); names != "" {
+		p.Notes = append(p.Notes, fmt.Sprintf("nothing ran the calls beforehand: if the call changes %s, or what it "+
+			"points to, later calls with the same input find it changed", names))
 	}
 	if n := u.Target.Params; len(n) > 0 && strings.HasPrefix(u.Target.Recv, "*") &&
 		slices.Contains(c.Facets.Mutates, n[0].Name) {
@@ -226,6 +231,25 @@ func unrepeatable(of *beagle.Target, c *beagle.Corpus) error {
 		}
 	}
 	return nil
+}
+
+// unseen names the recorded parameters that a call may change, and that are not copied before it,
+// where no run showed what it changes.
+func (p *Plan) unseen() string {
+	if len(p.Given) == 0 {
+		return ""
+	}
+	var list []string
+	for _, i := range p.recorded() {
+		q, plain := p.Unit.Target.Params[i], false
+		if named := types.Universe.Lookup(q.Type); named != nil {
+			_, plain = named.Type().(*types.Basic)
+		}
+		if !plain && !flat(q.Type) {
+			list = append(list, q.Name)
+		}
+	}
+	return strings.Join(list, " and ")
 }
 
 // flat reports whether a type is a slice whose copy is independent.

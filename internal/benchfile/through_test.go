@@ -89,6 +89,12 @@ func readShelf(n int) int {
 	return n
 }
 
+// Three takes two lists and a name.
+func Three(a []int, name string, b []int) int { return len(a) + len(name) + len(b) }
+
+// Shared has parameters that a call may change, and others.
+func Shared(n int, seen map[string]int, list []int, at *int) int { return n + len(seen) + len(list) + *at }
+
 // Both reads two lists.
 func Both(a, b []int) int { return readList(a) + readOther(b) }
 
@@ -120,14 +126,12 @@ func readOther(list []int) (n int) {
 // TestThrough: production calls a function in a way that no benchmark of the function alone does,
 // since the caller decides it. Through the caller the benchmark is alike.
 func TestThrough(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it profiles for some seconds")
-	}
-	for _, c := range []struct {
+	type route struct {
 		name, caller string
 		given        []string
 		own, calls   []string
-	}{
+	}
+	cases := []route{
 		{"Recall", "Desk.Serve", []string{"d=newDesk(2)", "now=7"},
 			each(6, `{"args": {"s": "text-%02d"}}`),
 			append(each(6, `{"args": {"s": "text-%02d", "now": %[1]d}}`), `{"args": {"s": "ab"}, "weight": 2}`)},
@@ -136,7 +140,9 @@ func TestThrough(t *testing.T) {
 			append(each(6, `{"args": [{"seen": {"$cap": 64, "value": []}}, [1, 2, 3, 4, 5, 6, 7, 8, 9, %d]]}`),
 				each(6, `{"args": [{"seen": null}, [1, 2, 3, 4, 5, 6, 7, 8, 9, %d]]}`)...),
 			each(6, `{"args": {"list": [1, 2, 3, 4, 5, 6, 7, 8, 9, %d]}}`)},
-	} {
+	}
+	profiled := clocked(t, cases)
+	for _, c := range cases {
 		dir := plant(t)
 		u, own := loadFrom(t, dir, c.name, c.own...)
 		caller, calls := loadFrom(t, dir, c.caller, c.calls...)
@@ -157,7 +163,7 @@ func TestThrough(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		longer(t, 0.5, func(seconds float64) error {
+		profile := func(seconds float64) error {
 			f := &Fitter{Production: &hotspots.Subtree{}, Needed: 0.98, Seconds: seconds, State: "warm",
 				Say: func(s string) { t.Log(s) }}
 			production, err := f.attempt(t.Context(), *whole, "production")
@@ -181,7 +187,10 @@ func TestThrough(t *testing.T) {
 					fit.Lines.High)
 			}
 			return nil
-		})
+		}
+		if slices.ContainsFunc(profiled, func(r route) bool { return r.name == c.name }) {
+			longer(t, 0.5, profile)
+		}
 		// The file is a person's, too.
 		text, err := whole.File(Form{})
 		if err != nil {
@@ -221,18 +230,16 @@ func TestParseGiven(t *testing.T) {
 
 // TestFar: in production one part of the inputs is near and another far away. The fit finds which.
 func TestFar(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it profiles for some seconds")
-	}
 	text, list := strings.Repeat("some-text", 10), strings.Repeat("7, ", 60)
-	for _, c := range []struct {
+	type far struct {
 		name string
 		call string
 		far  int
-	}{
+	}
+	for _, c := range clocked(t, []far{
 		{"Mark", `{"args": ["%03d` + text + `", [` + list + `%[1]d]]}`, 0},
 		{"Both", `{"args": [[` + list + `%d], [` + list + `%[1]d]]}`, 1},
-	} {
+	}) {
 		u, calls := load(t, c.name, each(16, c.call)...)
 		p, err := Select(u, calls, bounds)
 		if err != nil {
@@ -269,11 +276,88 @@ func TestFar(t *testing.T) {
 	}
 }
 
+// TestParts moves one parameter after the other far away, the one that gains most first, and each
+// farther as long as that gains. It stops where no other parameter gains.
+func TestParts(t *testing.T) {
+	u, calls := load(t, "Three", each(8, `{"args": [[%d], "text-%[1]d", [%[1]d]]}`)...)
+	p, err := Select(u, calls, bounds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const kb, mb = 1 << 10, 1 << 20
+	for _, c := range []struct {
+		far      []int // what is most alike
+		distance int
+		tried    string
+	}{
+		{nil, 0, "0@256K 0@4096K 1@256K 1@4096K 2@256K 2@4096K"},
+		{[]int{1}, 4 * mb, "0@256K 0@4096K 0@65536K 1@256K 1@4096K 1@65536K 2@256K 2@4096K " +
+			"2@65536K 01@4096K 12@4096K"},
+		{[]int{2}, 256 * kb, "0@256K 0@4096K 1@256K 1@4096K 2@256K 2@4096K 02@256K 12@256K"},
+		{[]int{0, 2}, 64 * mb, "0@256K 0@4096K 0@65536K 1@256K 1@4096K 1@65536K 2@256K 2@4096K " +
+			"2@65536K 01@65536K 02@65536K 012@65536K"},
+	} {
+		var tried []string
+		form := func(p Plan) *try {
+			alike := 0.9
+			for i := range u.Target.Params { // each parameter that is not where it should be costs
+				if slices.Contains(p.Far, i) != slices.Contains(c.far, i) {
+					alike -= 0.1
+				}
+			}
+			if c.distance > 0 && p.Distance > 0 {
+				alike -= 0.01 * math.Abs(math.Log2(float64(p.Distance)/float64(c.distance)))
+			}
+			s := beagle.Similarity{Estimate: alike, Low: alike, High: alike}
+			return &try{plan: p, fit: &beagle.BenchmarkFit{Callees: s, Lines: s, Needed: 0.98}}
+		}
+		best, err := (&Fitter{}).parts(form(*p), func(p Plan, _ string) (*try, error) {
+			if !p.Handed {
+				t.Errorf("near parameters are not read: %+v", p.Far)
+			}
+			tried = append(tried, strings.Trim(strings.ReplaceAll(fmt.Sprint(p.Far), " ", ""), "[]")+
+				fmt.Sprintf("@%dK", p.Distance/kb))
+			return form(p), nil
+		})
+		if err != nil || !slices.Equal(best.plan.Far, c.far) || best.plan.Distance != c.distance {
+			t.Errorf("most alike with %v at %d: %v at %d %v", c.far, c.distance, best.plan.Far, best.plan.Distance, err)
+		}
+		if got := strings.Join(tried, " "); got != c.tried {
+			t.Errorf("most alike with %v at %d: tried\n%s, want\n%s", c.far, c.distance, got, c.tried)
+		}
+	}
+}
+
+// TestFarText: the far parameter has a copy for each call, as many as its distance asks for, and
+// the near ones are read before the call.
+func TestFarText(t *testing.T) {
+	u, calls := load(t, "Three", each(8, `{"args": [[%d], "text-%[1]d", [%[1]d]]}`)...)
+	p, err := Select(u, calls, bounds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Handed, p.Far, p.Distance, p.Pause = true, []int{1}, 4<<20, 16
+	text, err := p.File(Form{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"{times: 1, arg0: c.arg0, arg1: strings.Clone(c.arg1), arg2: c.arg2}",
+		"room < 4194304;", "k <= len(c.arg0)", "k <= len(c.arg2)", "threeReplayPause()", "Since < 16"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s in\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "k < len(c.arg1)") {
+		t.Errorf("the far parameter is read before its call\n%s", text)
+	}
+	run(t, u, text)
+}
+
 // TestPause: in production others take the caches now and then, and with them what the function
 // keeps.
 func TestPause(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it profiles for some seconds")
+	if len(clocked(t, []string{"Find"})) == 0 {
+		t.Skip("not drawn")
 	}
 	u, calls := load(t, "Find", each(200, `{"args": {"n": %d}}`)...)
 	p, err := Select(u, calls, bounds)
@@ -329,6 +413,28 @@ func TestPauses(t *testing.T) {
 		})
 		if err != nil || best.plan.Pause != most || !slices.Equal(tried, want) {
 			t.Errorf("most alike with %d: %d, tried %v %v", most, best.plan.Pause, tried, err)
+		}
+	}
+}
+
+// TestUnseen: where parameters are given, the file says which others the call may change unseen.
+func TestUnseen(t *testing.T) {
+	u, calls := load(t, "Shared", `{"args": {"n": 1, "seen": {"a": 1}, "list": [1], "at": 2}}`)
+	for given, want := range map[string]string{"n=1": "changes seen and at, or", "": ""} {
+		o := bounds
+		if given != "" {
+			var err error
+			if o.Given, err = ParseGiven(&u.Target, []string{given}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p, err := Select(u, calls, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := strings.Join(p.Notes, "; ")
+		if want == "" && strings.Contains(text, "changes") || !strings.Contains(text, want) {
+			t.Errorf("given %q: %q, want %q", given, text, want)
 		}
 	}
 }

@@ -187,8 +187,10 @@ func (cp *Copies) qualify(file *File, names map[string]string, f *foreign) bool 
 	if qualifier == "" || cp.pkg.Types.Scope().Lookup(qualifier) != nil {
 		return true
 	}
-	for id, obj := range file.Info.Defs {
-		if obj != nil && file.contains(id) && id.Name == qualifier { // the package clause has no object
+	// The package clause defines nothing. The name of a type switch has no object either, and has
+	// one in each case.
+	for id := range file.Info.Defs {
+		if id != file.AST.Name && file.contains(id) && id.Name == qualifier {
 			return true
 		}
 	}

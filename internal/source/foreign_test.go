@@ -182,6 +182,14 @@ func Embedded(k Kind) Kind { return struct{ Kind }{k}.Kind }
 func Hidden(n int) int { return int(hidden(n)) }
 
 func Local(line int) Kind { return Kind(line) }
+
+func Switched(v any) Kind {
+	switch line := v.(type) {
+	case interface{ Kind(int) Kind }:
+		return line.Kind(int(Kind(1)))
+	}
+	return Metric
+}
 -- p.go --
 package p
 
@@ -189,7 +197,7 @@ import "ex.com/m/line"
 
 func Get(s string) (line.Kind, int) {
 	n := len(s)
-	return line.KindOf(s) + line.Embedded(1) + line.Local(n),
+	return line.KindOf(s) + line.Embedded(1) + line.Local(n) + line.Switched(n),
 		line.Named(n).A + line.ByPlace(n).A + line.ByPlaces(n)[0].A + line.Hidden(n)
 }
 `)
@@ -198,7 +206,7 @@ func Get(s string) (line.Kind, int) {
 		t.Fatal(err)
 	}
 	wide, _ := u.Copies.Widen(u.Target.Source)
-	for _, want := range []string{"lineKindOfForGet(s) + line.Embedded(1) + line.Local(n)",
+	for _, want := range []string{"lineKindOfForGet(s) + line.Embedded(1) + line.Local(n) + line.Switched(n)",
 		"lineNamedForGet(n).A + line.ByPlace(n).A + line.ByPlaces(n)[0].A + line.Hidden(n)",
 		"func lineKindOfForGet(s string) line.Kind", "return line.Event", "return line.Pair{A: n}"} {
 		if !strings.Contains(wide, want) {
