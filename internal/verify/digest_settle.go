@@ -94,7 +94,11 @@ func withoutBits(v ssa.Value) ssa.Value {
 	if name := call.Call.StaticCallee().Name(); name != "Float64bits" && name != "Float32bits" {
 		return v
 	}
-	return call.Call.Args[0]
+	number := call.Call.Args[0]
+	if same, ok := number.(*ssa.ChangeType); ok { // of a type of its own
+		number = same.X
+	}
+	return number
 }
 
 // readFrom reports whether a value was read from a place: from the same address, or from the same
