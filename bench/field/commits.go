@@ -178,7 +178,7 @@ func (l *searcher) measure(ctx context.Context, e *change.Entry, t *task) error 
 		}
 		files = append(files, winner)
 	}
-	verdicts, err := l.verify(ctx, before, e.Function, contract, files...)
+	verdicts, err := l.verify(ctx, before, e.Function, append([]string{"--force"}, contract...), files...)
 	if err != nil {
 		return err
 	}

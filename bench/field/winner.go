@@ -55,7 +55,12 @@ func (l *searcher) check(ctx context.Context, f function, dir, out string, s *se
 	if err := os.WriteFile(file, []byte(s.result.Best.Source), 0o644); err != nil {
 		return nil, err
 	}
-	verdicts, err := l.verify(ctx, dir, f.Spec, nil, file)
+	// A search in place gave up recorded calls, which --force would judge by.
+	var flags []string
+	if !s.InPlace {
+		flags = []string{"--force"}
+	}
+	verdicts, err := l.verify(ctx, dir, f.Spec, flags, file)
 	if err != nil {
 		return nil, err
 	}
@@ -71,10 +76,10 @@ func (l *searcher) check(ctx context.Context, f function, dir, out string, s *se
 
 // verify has versions judged and measured in one run, with a store of its own.
 func (l *searcher) verify(
-	ctx context.Context, dir, spec string, contract []string, files ...string,
+	ctx context.Context, dir, spec string, flags []string, files ...string,
 ) (map[string]*beagle.Verdict, error) {
-	args := append([]string{"verify", "--json", "--quiet", "--offline", "--force", "-C", dir}, l.verifyBudget()...)
-	r, err := l.call(ctx, append(append(append(args, contract...), spec), files...)...)
+	args := append([]string{"verify", "--json", "--quiet", "--offline", "-C", dir}, l.verifyBudget()...)
+	r, err := l.call(ctx, append(append(append(args, flags...), spec), files...)...)
 	if err != nil {
 		return nil, err
 	}
