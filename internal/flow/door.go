@@ -18,7 +18,6 @@ import (
 type door struct {
 	unit *source.Unit
 	root beagle.Candidate
-	lab  *lab // knows whether the evidence comes from the user's tests
 }
 
 // An extent says how much of a candidate file a text from outside holds.
@@ -110,12 +109,13 @@ func (d *door) oversized(a *arrival) *beagle.Verdict {
 	return v
 }
 
-// static gives an arrival the checks that need no inputs: the refusal of admit, and the policy.
-func (d *door) static(ctx context.Context, a *arrival) (*beagle.Verdict, error) {
+// static gives an arrival the checks that need no inputs: the refusal of admit, and the policy. The
+// policy allows more where the evidence comes from the user's tests, or may yet.
+func (d *door) static(ctx context.Context, a *arrival, inPlace bool) (*beagle.Verdict, error) {
 	if v := d.oversized(a); v != nil {
 		return v, nil
 	}
-	return verify.Static(ctx, &verify.Env{Unit: d.unit, InPlace: d.lab.inPlace}, a.Candidate, nil)
+	return verify.Static(ctx, &verify.Env{Unit: d.unit, InPlace: inPlace}, a.Candidate, nil)
 }
 
 // inCanonical finds the line numbers in the messages of the checks.

@@ -26,7 +26,7 @@ func TestPlaced(t *testing.T) {
 		"package p\r\n\r\nfunc Sum(s string) int {\r\n\r\n\r\n\treturn bias + m\r\n}\r\n":                            "v.go:6: ",
 	} {
 		h := x.door.admit(written, partial)
-		v, err := x.door.static(t.Context(), h)
+		v, err := x.door.static(t.Context(), h, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +75,7 @@ func Sum(s string) int {
 	} {
 		for _, much := range []extent{partial, entire} {
 			a := d.admit(c.text, much)
-			v, err := d.static(t.Context(), a)
+			v, err := d.static(t.Context(), a, false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,5 +103,25 @@ func Sum(s string) int {
 	}
 	if a := d.admit(without, entire); a.file != nil {
 		t.Errorf("a whole file is completed:\n%s", a.Source)
+	}
+}
+
+// TestStaticBeforeEvidence: a version that does what a callee of the original does is refused for
+// recorded calls, and not as long as the evidence may come from the user's tests.
+func TestStaticBeforeEvidence(t *testing.T) {
+	const text = "package p\n\nimport \"reflect\"\n\n// Sum returns the kind of v.\n" +
+		"func Sum(v any) int { return kind(v) }\n\n" +
+		"func kind(v any) int {\n\tt := reflect.TypeOf(v)\n\treturn int(t.Kind())\n}\n\nvar Other = kind(0)\n"
+	d := asked(t, openStore(t), text, llmtest.New(t, llmtest.Say("")), llm.Caps{}).door
+	a := d.admit("package p\n\nimport \"reflect\"\n\n"+
+		"func Sum(v any) int {\n\treturn int(reflect.TypeOf(v).Kind())\n}\n", partial)
+	for inPlace, want := range map[bool]beagle.Status{false: beagle.Forbidden, true: beagle.Equal} {
+		v, err := d.static(t.Context(), a, inPlace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v.Status != want {
+			t.Errorf("in place %v: %s, %s; want %s", inPlace, v.Status, v.Reason, want)
+		}
 	}
 }

@@ -19,7 +19,7 @@ func (a *Activities) ReadSource(
 	x.waiting = true
 	return x.verifier.survive(text, func() (*beagle.Verdict, error) {
 		arrived := x.door.admit(text, partial)
-		v, err := x.door.static(ctx, arrived)
+		v, err := x.door.static(ctx, arrived, x.lab.inPlace || spec.mayGoInPlace())
 		if err != nil {
 			return nil, err
 		}

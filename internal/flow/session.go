@@ -116,7 +116,7 @@ func newSession(
 	x.rewriter = &rewriter{setting: of, inputs: x.inputs, work: bare}
 	x.verifier = &verifier{setting: of, inputs: x.inputs}
 	x.screener = &screener{setting: of, inputs: x.inputs, rewriter: x.rewriter, verifier: x.verifier}
-	x.door = &door{unit: u, root: root, lab: l}
+	x.door = &door{unit: u, root: root}
 	x.briefer = &briefer{setting: of, inputs: x.inputs, rewriter: x.rewriter}
 	x.authors = &authors{setting: of, inputs: x.inputs, briefer: x.briefer, door: x.door}
 	x.meter = &meter{setting: of, inputs: x.inputs}
