@@ -219,7 +219,9 @@ func (r *recall) count(p *packages.Package) {
 	uses := usesOf(p)
 	unchanged := syntax.Unchanged(p.Syntax, p.Types, p.TypesInfo)
 	others := passesOf(p, unchanged)
-	r.checker = newTypeChecker(p)
+	if r.compile {
+		r.checker = newTypeChecker(p)
+	}
 	for _, f := range p.Syntax {
 		src := fileText(p, f)
 		if src == nil {
