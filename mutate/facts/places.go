@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"slices"
 
 	"github.com/beagle-go/beagle/internal/syntax"
 	"github.com/beagle-go/beagle/mutate"
@@ -93,7 +92,7 @@ func storesAround(p *mutate.Pass, base *types.Var, kept types.Object, loop ast.N
 			return false
 		}
 		// Another field is other memory.
-		if s := p.Info.Selections[field]; s != nil && len(s.Index()) == 1 && s.Obj() != kept && IsAssignedTo(p, field) {
+		if s := p.Info.Selections[field]; s != nil && len(s.Index()) == 1 && s.Obj() != kept && IsTarget(p, field) {
 			continue
 		}
 		ix, ok := p.Parent(field).(*ast.IndexExpr)
@@ -136,24 +135,17 @@ func MayReplace(p *mutate.Pass, loop ast.Node) bool {
 		})
 }
 
-// IsAssignedTo reports whether code assigns to an expression itself.
-func IsAssignedTo(p *mutate.Pass, e ast.Expr) bool {
-	switch up := p.Parent(e).(type) {
-	case *ast.AssignStmt:
-		return slices.Contains(up.Lhs, e)
-	case *ast.IncDecStmt:
-		return true
-	}
-	return false
-}
-
-// ElemOf returns the type of the elements of a slice or an array, also of one behind a pointer, or
-// nil for none.
+// ElemOf returns the type of the elements of a slice, an array or a pointer to an array, or nil for
+// none.
 func ElemOf(t types.Type) types.Type {
 	if t == nil {
 		return nil
 	}
-	switch u := syntax.Pointee(t).Underlying().(type) {
+	switch u := t.Underlying().(type) {
+	case *types.Pointer:
+		if array, ok := u.Elem().Underlying().(*types.Array); ok {
+			return array.Elem()
+		}
 	case *types.Slice:
 		return u.Elem()
 	case *types.Array:

@@ -166,16 +166,16 @@ func ReadsOf(p *mutate.Pass, v *types.Var, root ast.Node) ([]*ast.Ident, bool) {
 
 // AssignedTo reports whether e is the target of an assignment, or code takes its address.
 func AssignedTo(p *mutate.Pass, e ast.Expr) bool {
+	u, ok := p.Parent(e).(*ast.UnaryExpr)
+	return IsTarget(p, e) || ok && u.Op == token.AND
+}
+
+// IsTarget reports whether e is the target of an assignment.
+func IsTarget(p *mutate.Pass, e ast.Expr) bool {
 	// The expression itself must be on the left; in an index there it is only read.
 	switch up := p.Parent(e).(type) {
 	case *ast.AssignStmt:
-		for _, l := range up.Lhs {
-			if ast.Unparen(l) == e {
-				return true
-			}
-		}
-	case *ast.UnaryExpr:
-		return up.Op == token.AND
+		return slices.ContainsFunc(up.Lhs, func(l ast.Expr) bool { return ast.Unparen(l) == e })
 	case *ast.IncDecStmt:
 		return true
 	}

@@ -76,12 +76,12 @@ func findLocalField(p *mutate.Pass) []mutate.Site {
 
 // fieldLoopOf recognises the first update of a field in a loop.
 func fieldLoopOf(p *mutate.Pass, s ast.Stmt, sel *ast.SelectorExpr) (*fieldLoop, bool) {
-	if !facts.IsAssignedTo(p, sel) {
+	if !facts.IsTarget(p, sel) {
 		return nil, false
 	}
 	base, at := p.Var(sel.X), p.Info.Selections[sel]
 	if _, named := sel.X.(*ast.Ident); !named || !facts.IsLocal(p, base) || at == nil || len(at.Index()) != 1 ||
-		!facts.IsBasic(at.Type()) || hasKind(at.Type(), types.IsComplex) {
+		!facts.IsBasic(at.Type()) || syntax.Has(at.Type(), types.IsComplex) {
 		return nil, false
 	}
 	l := &fieldLoop{stmt: s, base: base, field: at.Obj().(*types.Var)}
@@ -90,7 +90,7 @@ func fieldLoopOf(p *mutate.Pass, s ast.Stmt, sel *ast.SelectorExpr) (*fieldLoop,
 			l.uses = append(l.uses, use)
 		}
 	}
-	first := slices.IndexFunc(l.uses, func(use *ast.SelectorExpr) bool { return facts.IsAssignedTo(p, use) })
+	first := slices.IndexFunc(l.uses, func(use *ast.SelectorExpr) bool { return facts.IsTarget(p, use) })
 	return l, l.uses[first] == sel
 }
 
@@ -282,7 +282,7 @@ func (l *fieldLoop) edits(p *mutate.Pass) []mutate.Edit {
 // their bits: 0 and -0 are equal, and NaN is not equal to itself.
 func (l *fieldLoop) changed(p *mutate.Pass, text, name string) (test string, edits []mutate.Edit) {
 	t := l.field.Type()
-	if !hasKind(t, types.IsFloat) {
+	if !syntax.Has(t, types.IsFloat) {
 		return text + " != " + name, nil
 	}
 	kind := t.Underlying().(*types.Basic)
@@ -294,12 +294,6 @@ func (l *fieldLoop) changed(p *mutate.Pass, text, name string) (test string, edi
 		return math + "." + edit.UpperFirst(kind.Name()) + "bits(" + e + ")"
 	}
 	return bits(text) + " != " + bits(name), edits
-}
-
-// hasKind reports whether a type is of some of the basic kinds.
-func hasKind(t types.Type, kinds types.BasicInfo) bool {
-	b, ok := t.Underlying().(*types.Basic)
-	return ok && b.Info()&kinds != 0
 }
 
 // endless reports whether control never comes from a loop to the statement that follows.

@@ -171,24 +171,10 @@ func (l *partLoop) partOf(p *mutate.Pass, list ast.Expr, offset place) *listPart
 
 // elementOf returns the type of the elements of a slice, an array, a pointer to one, or a text.
 func elementOf(t types.Type) types.Type {
-	if _, generic := t.(*types.TypeParam); generic {
-		return nil
+	if syntax.IsText(t) {
+		return types.Typ[types.Byte]
 	}
-	switch u := t.Underlying().(type) {
-	case *types.Pointer:
-		if array, ok := syntax.Pointee(t).Underlying().(*types.Array); ok {
-			return array.Elem()
-		}
-	case *types.Slice:
-		return u.Elem()
-	case *types.Array:
-		return u.Elem()
-	case *types.Basic:
-		if u.Info()&types.IsString != 0 {
-			return types.Typ[types.Byte]
-		}
-	}
-	return nil
+	return facts.ElemOf(t)
 }
 
 // clearsAll reports whether a loop is `for i := range s { s[i] = 0 }`, which the compiler clears.
