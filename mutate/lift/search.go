@@ -279,7 +279,7 @@ func (b *bank) keep(t *term) {
 		return
 	}
 	// The column was computed in memory that is used for the next term.
-	t.col = t.typ.clone(t.col)
+	t.col = t.typ.add(nil, t.col)
 	by := b.terms[t.typ]
 	for len(by) <= t.cost {
 		by = append(by, nil)

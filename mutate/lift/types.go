@@ -35,13 +35,6 @@ type Type struct {
 // make makes a column of n values.
 func (t *Type) make(n int) any { return reflect.MakeSlice(reflect.SliceOf(t.of), n, n).Interface() }
 
-// clone copies a column.
-func (t *Type) clone(col any) any {
-	out := reflect.ValueOf(t.make(t.length(col)))
-	reflect.Copy(out, reflect.ValueOf(col))
-	return out.Interface()
-}
-
 // pick makes a column of some rows of another.
 func (t *Type) pick(col any, at []int) any {
 	from, out := reflect.ValueOf(col), reflect.ValueOf(t.make(len(at)))
