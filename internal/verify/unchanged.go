@@ -38,15 +38,15 @@ func undone(base, cand *code, inBase, inCand []Violation) []Violation {
 // stay. It adds the text of each function that gives operands to such statements, or gets what they
 // tell. It returns nil if a finding stands in no function.
 func (c *code) deeds(found []Violation) map[string][]string {
-	marks := c.markedIn(found)
+	decls := c.declaredBy()
+	marks := c.markedIn(found, decls)
 	if marks == nil {
 		return nil
 	}
-	decls := c.declaredBy()
 	out := map[string][]string{}
 	var whole []*ast.FuncDecl
 	for fn, at := range marks {
-		r := c.readDeeds(fn, at, marks)
+		r := c.readDeeds(fn, at, marks, decls)
 		out[c.nameOf(fn)] = append([]string{c.signature(fn)}, r.text()...)
 		whole = append(whole, r.whole()...)
 	}
@@ -79,7 +79,7 @@ type marking map[*ast.FuncDecl]map[token.Pos]string
 
 // markedIn returns the places of findings, and of calls of functions with findings. It returns nil
 // if a finding stands in no function.
-func (c *code) markedIn(found []Violation) marking {
+func (c *code) markedIn(found []Violation, decls map[types.Object]*ast.FuncDecl) marking {
 	marks := marking{}
 	mark := func(fn *ast.FuncDecl, at token.Pos, key string) {
 		if marks[fn] == nil {
@@ -97,7 +97,6 @@ func (c *code) markedIn(found []Violation) marking {
 		}
 	}
 	// A call of such a function is a deed of its caller. A method may be called by an interface.
-	decls := c.declaredBy()
 	for changed := true; changed; {
 		changed = false
 		methods := map[string]bool{}
@@ -153,8 +152,10 @@ type deedReader struct {
 
 // readDeeds starts with the marked statements and the jumps: a jump decides how often other
 // statements run. It adds what sets their operands, and what reads the values that they give.
-func (c *code) readDeeds(fn *ast.FuncDecl, marks map[token.Pos]string, all marking) *deedReader {
-	r := &deedReader{code: c, marks: marks, all: all, decls: c.declaredBy(), list: c.plainStatements(fn),
+func (c *code) readDeeds(
+	fn *ast.FuncDecl, marks map[token.Pos]string, all marking, decls map[types.Object]*ast.FuncDecl,
+) *deedReader {
+	r := &deedReader{code: c, marks: marks, all: all, decls: decls, list: c.plainStatements(fn),
 		needed: map[int]bool{}, taken: map[int]bool{}, fixed: map[int]bool{}, vars: map[types.Object]bool{},
 		told: map[types.Object]bool{}, tells: map[int]bool{}}
 	for i := range r.list {
