@@ -246,27 +246,11 @@ func TestFar(t *testing.T) {
 			t.Fatal(err)
 		}
 		longer(t, 0.5, func(seconds float64) error {
-			f := &Fitter{Production: &hotspots.Subtree{}, Needed: 0.98, Seconds: seconds, State: "auto",
-				Say: func(s string) { t.Log(s) }}
 			truth := *p
 			truth.Handed, truth.Far, truth.Distance = true, []int{c.far}, coldBytes
-			production, err := f.attempt(t.Context(), truth, "production")
+			found, err := fitted(t, seconds, truth, *p, (*Fitter).parts)
 			if err != nil {
-				return err
-			}
-			f.Production = production.run.Subtree
-			near, err := f.attempt(t.Context(), *p, "")
-			if err != nil {
-				return err
-			}
-			if !unlike(near) {
-				return fmt.Errorf("%s: the states are alike", c.name)
-			}
-			found, err := f.parts(near, func(p Plan, what string) (*try, error) {
-				return f.attempt(t.Context(), p, what)
-			})
-			if err != nil {
-				return err
+				return fmt.Errorf("%s: %w", c.name, err)
 			}
 			if len(found.plan.Far) != 1 || found.plan.Far[0] != c.far || unlike(found) {
 				return fmt.Errorf("%s: parameters %v are far away, not %d", c.name, found.plan.Far, c.far)
@@ -274,6 +258,30 @@ func TestFar(t *testing.T) {
 			return nil
 		})
 	}
+}
+
+// fitted takes one form as production, and returns what a step of the fit makes of another form,
+// which must not be alike.
+func fitted(
+	t *testing.T, seconds float64, truth, plain Plan,
+	step func(f *Fitter, from *try, attempt func(Plan, string) (*try, error)) (*try, error),
+) (*try, error) {
+	f := &Fitter{Production: &hotspots.Subtree{}, Needed: 0.98, Seconds: seconds, State: "auto",
+		Say: func(s string) { t.Log(s) }}
+	attempt := func(p Plan, what string) (*try, error) { return f.attempt(t.Context(), p, what) }
+	production, err := attempt(truth, "production")
+	if err != nil {
+		return nil, err
+	}
+	f.Production = production.run.Subtree
+	first, err := attempt(plain, "")
+	if err != nil {
+		return nil, err
+	}
+	if !unlike(first) {
+		return nil, fmt.Errorf("the forms are alike: %+v", first.fit)
+	}
+	return step(f, first, attempt)
 }
 
 // TestParts moves one parameter after the other far away, the one that gains most first, and each
@@ -365,23 +373,9 @@ func TestPause(t *testing.T) {
 		t.Fatal(err)
 	}
 	longer(t, 0.5, func(seconds float64) error {
-		f := &Fitter{Production: &hotspots.Subtree{}, Needed: 0.98, Seconds: seconds, State: "auto",
-			Say: func(s string) { t.Log(s) }}
 		truth := *p
 		truth.Pause = 16
-		production, err := f.attempt(t.Context(), truth, "production")
-		if err != nil {
-			return err
-		}
-		f.Production = production.run.Subtree
-		warm, err := f.attempt(t.Context(), *p, "")
-		if err != nil {
-			return err
-		}
-		if !unlike(warm) {
-			return fmt.Errorf("pauses change nothing: %+v", warm.fit)
-		}
-		found, err := f.pause(warm, func(p Plan, what string) (*try, error) { return f.attempt(t.Context(), p, what) })
+		found, err := fitted(t, seconds, truth, *p, (*Fitter).pause)
 		if err != nil {
 			return err
 		}
