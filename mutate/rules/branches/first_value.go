@@ -58,9 +58,11 @@ func findFirstValues(p *mutate.Pass) []mutate.Site {
 		switch len(all) {
 		case 0:
 		case 1:
-			sites = append(sites, mutate.Site{Node: all[0].call, Label: edit.OneLine(p.Text(all[0].call)), Data: all})
+			call := all[0].call
+			sites = append(sites, mutate.Site{Node: call, Label: edit.OneLine(p.Text(call)), Data: all})
 		default:
-			sites = append(sites, mutate.Site{Node: fn, Label: fmt.Sprintf("%d choices of a value", len(all)), Data: all})
+			label := fmt.Sprintf("%d choices of a value", len(all))
+			sites = append(sites, mutate.Site{Node: fn, Label: label, Data: all})
 		}
 	}
 	return sites
@@ -112,8 +114,8 @@ func beginning(p *mutate.Pass, first ast.Expr, t types.Type) string {
 	return "var %s " + text + " = " + value
 }
 
-// zeroTest returns the condition under which a value is the zero of its type, with %s for the value,
-// or "". A float has two zeros, of which cmp.Or returns one only.
+// zeroTest returns the condition under which a value is the zero of its type, with %s for the
+// value, or "". A float has two zeros, of which cmp.Or returns one only.
 func zeroTest(p *mutate.Pass, at ast.Node, t types.Type) string {
 	if syntax.IsTypeParam(t) {
 		return ""
@@ -136,8 +138,8 @@ func zeroTest(p *mutate.Pass, at ast.Node, t types.Type) string {
 	return ""
 }
 
-// mayBeLeftOut reports whether nothing but time is lost if a later value is not computed. A field of
-// a nil pointer panics, unless the code has read through the pointer by then.
+// mayBeLeftOut reports whether only time is lost if a later value is not computed. A field of a nil
+// pointer panics, unless the code has read through the pointer by then.
 func mayBeLeftOut(p *mutate.Pass, c choice, e ast.Expr) bool {
 	f := p.EffectsGiven(e, func(sel *ast.SelectorExpr) bool {
 		base := p.Var(sel.X)
