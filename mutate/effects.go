@@ -38,6 +38,14 @@ func (p *Pass) Effects(n ast.Node) Effects {
 	}).(Effects)
 }
 
+// EffectsGiven is [Pass.Effects] for code before which something else has read through pointers:
+// held reports whether the pointer of a selector is known not to be nil.
+func (p *Pass) EffectsGiven(n ast.Node, held func(*ast.SelectorExpr) bool) Effects {
+	a := effectsVisitor{p: p, root: n, follow: addSummary, held: held}
+	ast.Inspect(n, a.visit)
+	return a.Effects
+}
+
 // effectsOf is the key of a node's effects in Once.
 type effectsOf struct{ n ast.Node }
 
@@ -47,6 +55,7 @@ type effectsVisitor struct {
 	p      *Pass
 	root   ast.Node                             // the piece: all below it is inside
 	follow func(*effectsVisitor, *ast.FuncDecl) // handles a call of a function of the candidate file
+	held   func(*ast.SelectorExpr) bool         // selectors whose pointer is not nil; nil for none
 }
 
 func (a *effectsVisitor) isInside(v *types.Var) bool {
@@ -309,7 +318,8 @@ func (a *effectsVisitor) selector(n *ast.SelectorExpr) {
 		through = ptr && !ofPointer || len(sel.Index()) > 1 && sel.Indirect() || types.IsInterface(sel.Recv())
 	}
 	if through {
-		a.Reads, a.Panics = a.Reads || !a.p.isClosed(sel.Recv()), true
+		a.Reads = a.Reads || !a.p.isClosed(sel.Recv())
+		a.Panics = a.Panics || a.held == nil || !a.held(n)
 	}
 }
 

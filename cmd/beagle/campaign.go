@@ -114,6 +114,7 @@ func (o *campaignFlags) flags(f *flagSet) {
 	f.DurationVar(&s.Fuzz, "fuzz", s.Fuzz, "longest search for inputs on which a finalist differs, in processor time")
 	f.Var(listFlag{&s.Rules}, "rules", "use only these rewrites and sets, separated by `commas`, as for evolve")
 	f.BoolVar(&s.Across, "across", false, acrossText)
+	f.BoolVar(&s.Fastest, "fastest", false, fastestText)
 	scoreFlags(f, s)
 	f.StringVar(&o.evidence, "evidence", flow.EvidenceState,
 		"how targets without recorded calls are judged: auto, corpus, inplace or state, as for evolve")

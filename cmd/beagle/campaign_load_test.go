@@ -87,7 +87,7 @@ func TestResumeKeepsSettings(t *testing.T) {
 	// Begin with settings that differ from all defaults.
 	inputs := t.TempDir()
 	o, f, _, err := readCampaign(campaignCommand, []string{"--candidates", "12", "--measure", "5s", "--rules", "lift",
-		"--across", "--evidence", "inplace", "--inputs", inputs, "--no-bench", "--again", "--score", "allocs",
+		"--across", "--fastest", "--evidence", "inplace", "--inputs", inputs, "--no-bench", "--again", "--score", "allocs",
 		"--model", "test@http://127.0.0.1:1/v1", "--budget-usd", "2", "cpu.pprof"}, std, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -91,7 +91,10 @@ func specFlags(f *flagSet, s *flow.Spec) {
 		"versions may call Beagle's module simd; where go.mod lacks it, the patch adds it (docs/lift.md)")
 }
 
-const acrossText = "let rewrites change copies of the target's callees in other packages of its module, too"
+const (
+	acrossText  = "let rewrites change copies of the target's callees in other packages of its module, too"
+	fastestText = "let the fastest version win, not the simplest within 5 % of it that keeps three quarters of its gain"
+)
 
 // scoreFlags say what versions are ranked by.
 func scoreFlags(f *flagSet, s *flow.Spec) {
@@ -197,8 +200,7 @@ func searchFlags(f *flagSet, spec *flow.Spec) {
 	f.DurationVar(&spec.Time, "time", 0, "search no longer than this (the finalists are still judged)")
 	f.BoolVar(&spec.Anew, "anew", false, "record, verify and measure everything anew; reuse nothing of earlier runs")
 	f.BoolVar(&spec.Across, "across", false, acrossText)
-	f.BoolVar(&spec.Fastest, "fastest", false,
-		"let the fastest version win, not the simplest within 5 % of it that keeps three quarters of its gain")
+	f.BoolVar(&spec.Fastest, "fastest", false, fastestText)
 	f.Var(listFlag{&spec.Rules}, "rules",
 		"use only these rewrites and sets, separated by `commas` ('beagle explain' lists them; the sets are default, "+
 			"suite and all; lift, in default and all, replaces code by calls of the library)")

@@ -291,7 +291,7 @@ func campaignStep(ctx context.Context, d *demo, w *work) (any, error) {
 	if soon := time.Now().Add(leastCampaign); last.Before(soon) {
 		last = soon // the machine is slow, or the demo was stopped and goes on
 	}
-	args := []string{"campaign", "--json", "--heads", "--across", "--targets", fmt.Sprint(d.set.Targets),
+	args := []string{"campaign", "--json", "--heads", "--across", "--fastest", "--targets", fmt.Sprint(d.set.Targets),
 		"--candidates", fmt.Sprint(d.set.Each), "--measure", d.set.Measure, "--fuzz", d.set.Fuzz}
 	if d.set.Rules != "" {
 		args = append(args, "--rules", d.set.Rules)

@@ -21,6 +21,7 @@ var Rules = []*mutate.Mutator{
 	chainSwitch,
 	cheapFirst,
 	onlyIfNeeded,
+	firstValue,
 	foldLength,
 	domainTable,
 	answerTable,
