@@ -103,8 +103,8 @@ func withFleet(
 		return exitNo, err
 	}
 	p := newProgress(std.err, o.quiet)
-	defer p.stop()
-	result, err := run(&fleet.Driver{Store: s, Server: server, Watch: p.watch, Log: std.err})
+	result, err := run(&fleet.Driver{Store: s, Server: server, Watch: p.watch, Log: p})
+	p.stop()
 	// The server carries the run on when this command ends: only its own word stops it.
 	var away *fleet.Detached
 	var stopped *fleet.Canceled

@@ -15,10 +15,11 @@ type Event struct {
 	Evaluated *EvaluatedEvent
 }
 
-// A StageEvent says that a stage began.
+// A StageEvent says that a stage began, or what came of one.
 type StageEvent struct {
 	Name   string // "target", "evidence", "survey", "corpus", "audit", "preview", "search", "sift", "measure", "verify"
 	Detail string
+	Over   bool `json:",omitempty"` // Detail is a result: the work that follows has not named itself yet
 }
 
 // An EvaluatedEvent follows every batch of candidates.
@@ -47,7 +48,14 @@ type Watcher func(Event)
 // Stage tells that a stage began.
 func (w Watcher) Stage(name, detail string) {
 	if w != nil {
-		w(Event{Stage: &StageEvent{name, detail}})
+		w(Event{Stage: &StageEvent{Name: name, Detail: detail}})
+	}
+}
+
+// Note reports what came of a stage.
+func (w Watcher) Note(name, detail string) {
+	if w != nil {
+		w(Event{Stage: &StageEvent{Name: name, Detail: detail, Over: true}})
 	}
 }
 

@@ -50,7 +50,7 @@ func (pr *preparer) preview(ctx context.Context) error {
 	b := pr.screener.begin(ids, len(ids))
 	b.early = func(share []entrant) {
 		pr.ready.First = time.Since(pr.began).Seconds()
-		pr.watch.Stage("preview", b.shareText(share))
+		pr.watch.Note("preview", b.shareText(share))
 	}
 	if err := b.run(ctx, ids, ids); err != nil {
 		return err
@@ -64,7 +64,7 @@ func (pr *preparer) preview(ctx context.Context) error {
 	if pr.screener.preview.batch = out; pr.ready.First == 0 {
 		pr.ready.First = time.Since(pr.began).Seconds()
 	}
-	pr.watch.Stage("preview", previewText(out))
+	pr.watch.Note("preview", previewText(out))
 	return nil
 }
 
