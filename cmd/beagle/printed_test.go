@@ -7,7 +7,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/capture"
 	"github.com/beagle-go/beagle/internal/store"
+	"github.com/beagle-go/beagle/probe/wire"
 )
 
 // TestEndOfARun checks that the end of a run names what can be done next: a lesson to propose when
@@ -47,6 +49,17 @@ func TestCampaignPrintsBothRatios(t *testing.T) {
 		if strings.Contains(b.String(), "1.11x (95 %: 1.09 to 1.13), beside its steps") != (again != nil) {
 			t.Errorf("again %v:\n%s", again, b.String())
 		}
+	}
+}
+
+// TestCaptureCounts checks that counts name the reasons for which a process dropped calls.
+func TestCaptureCounts(t *testing.T) {
+	var b strings.Builder
+	printCounts(&b, capture.Pulled{Address: "a.sock", Status: wire.Status{
+		Session: &wire.Session{Dropped: wire.Dropped{Full: 3, Torn: 1}},
+	}})
+	if want := "a.sock:\n  dropped: 3 no free slot, 1 changed while read\n"; b.String() != want {
+		t.Errorf("%q", b.String())
 	}
 }
 
