@@ -268,6 +268,12 @@ func runCancel(ctx context.Context, c *command, args []string, std stdio) (int, 
 			Remedy: "stop the run with 'beagle cancel', then 'beagle resume' it",
 		}
 	}
+	if !s.Works(run) {
+		return exitUsage, &beagle.UsageError{
+			What:   fmt.Sprintf("no process works on run %s", run.ID),
+			Remedy: "'beagle resume " + run.ID + "' takes it up again",
+		}
+	}
 	if err := s.RequestCancel(run.ID); err != nil {
 		return exitNo, err
 	}
