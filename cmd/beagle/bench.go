@@ -86,7 +86,7 @@ func (o *benchFlags) flags(f *flagSet) {
 	// The module and the inputs, as for evolve.
 	s := &o.spec
 	f.StringVar(&s.Dir, "C", s.Dir, "work in this `directory`'s module")
-	f.Var(listFlag{&s.Tags}, "tags", "build tags, separated by `commas`")
+	f.Var(listFlag{&s.Tags}, "tags", "build `tags`, separated by commas")
 	f.StringVar(&s.CorpusFile, "corpus", "",
 		"take the inputs from this `file` of JSON lines (docs/corpus.md) instead of from the tests")
 	f.StringVar(&s.Sandbox, "sandbox", s.Sandbox, "auto or require, as for evolve")

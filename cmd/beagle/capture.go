@@ -156,7 +156,7 @@ func (o *captureFlags) flags(f *flagSet) {
 	f.Func("secret-pattern", "a further regular `expression` of secret text; may be given several times",
 		func(s string) error { o.start.Patterns = append(o.start.Patterns, s); return nil })
 	f.StringVar(&o.dir, "C", "", "`directory` of the module, for --out")
-	f.Var(listFlag{&o.tags}, "tags", "build tags, separated by `commas`")
+	f.Var(listFlag{&o.tags}, "tags", "build `tags`, separated by commas")
 }
 
 // sites returns the names of sites: as the process has them, or their ends.

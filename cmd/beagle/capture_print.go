@@ -31,7 +31,7 @@ func printStatus(w io.Writer, address string, st *wire.Status) {
 		fmt.Fprintf(w, "  armed for %.0f s, for %.0f s more; %d calls wait\n", st.Session.Age, st.Session.Left,
 			st.Session.Waiting)
 	case st.Disarmed != "":
-		fmt.Fprintf(w, "  not armed: the last capture ended since %s\n", st.Disarmed)
+		fmt.Fprintf(w, "  not armed: the last capture ended because %s\n", st.Disarmed)
 	default:
 		fmt.Fprintln(w, "  not armed")
 	}

@@ -72,7 +72,7 @@ type evolveOptions struct {
 // specFlags declares the flags that evolve and verify share.
 func specFlags(f *flagSet, s *flow.Spec) {
 	f.StringVar(&s.Dir, "C", s.Dir, "work in this `directory`'s module")
-	f.Var(listFlag{&s.Tags}, "tags", "build tags, separated by `commas`")
+	f.Var(listFlag{&s.Tags}, "tags", "build `tags`, separated by commas")
 	f.StringVar(&s.CorpusFile, "corpus", "",
 		"take the inputs from this `file` of JSON lines (docs/corpus.md) instead of from the tests; for a group "+
 			"NAME=FILE,NAME=FILE")
@@ -200,7 +200,7 @@ func searchFlags(f *flagSet, spec *flow.Spec) {
 	f.BoolVar(&spec.Fastest, "fastest", false,
 		"let the fastest version win, not the simplest within 5 % of it that keeps three quarters of its gain")
 	f.Var(listFlag{&spec.Rules}, "rules",
-		"use only these rewrites and sets, separated by `commas` ('beagle explain' lists them; the sets are default, "+
+		"use only these `rewrites` and sets, separated by commas ('beagle explain' lists them; the sets are default, "+
 			"suite and all; lift, in default and all, replaces code by calls of the library)")
 	f.BoolVar(&spec.NoLift, "no-lift", false, "do not look for pieces of the function that the library has")
 }

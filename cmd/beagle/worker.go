@@ -48,7 +48,7 @@ func runWorker(ctx context.Context, c *command, args []string, std stdio) (int, 
 	kinds := fleet.Kinds
 	f := c.flags(std)
 	serverFlags(f, &server)
-	f.Var(listFlag{&kinds}, "queues", "kinds of work to take, separated by `commas`")
+	f.Var(listFlag{&kinds}, "queues", "`kinds` of work to take, separated by commas")
 	if _, err := parse(f, args, 0, 0); err != nil {
 		return exitUsage, err
 	}
