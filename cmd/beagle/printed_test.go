@@ -68,7 +68,7 @@ func TestCaptureCounts(t *testing.T) {
 func TestRunsAreLines(t *testing.T) {
 	runs := []store.Run{
 		{ID: "3f2a", State: store.Failed, Spec: "p.F", Created: time.Now(), Note: "build: # p\n\tp/p.go:3:\tundefined: ä\r\n" + strings.Repeat("and so on ", 30)},
-		{ID: "4f2a", State: store.Done, Spec: "example.com/long/p.G", Created: time.Now(), Note: "improved"},
+		{ID: "4f2a", State: store.Done, Spec: "example.com/a/rather/long/path/p.G", Created: time.Now(), Note: "improved"},
 	}
 	for _, width := range []int{0, 60} {
 		var b strings.Builder
@@ -82,6 +82,9 @@ func TestRunsAreLines(t *testing.T) {
 		}
 		if whole := strings.Contains(lines[1], "build: # p p/p.go:3: undefined: ä and so on"); whole != (width == 0) {
 			t.Errorf("width %d: %q", width, lines[1])
+		}
+		if short := strings.Contains(lines[2], "  p.G  "); short != (width == 60) {
+			t.Errorf("width %d: %q", width, lines[2])
 		}
 		for _, line := range lines {
 			if n := utf8.RuneCountInString(line); width > 0 && n > width {

@@ -196,7 +196,7 @@ func (p *progress) clock() string {
 // clear removes the live block.
 func (p *progress) clear() {
 	if p.lines > 0 {
-		fmt.Fprintf(p.w, "\x1b[%dA\x1b[J", p.lines)
+		fmt.Fprintf(p.w, "\r\x1b[%dA\x1b[J", p.lines) // the echo of ^C moved the cursor
 		p.lines = 0
 	}
 }

@@ -66,6 +66,9 @@ func TestProgressGoesOn(t *testing.T) {
 	heard("measure  still at work, for 1s: 3 finalists")
 	p.watch(flow.Event{Warning: "not the end of the stage"})
 	heard("measure  still at work")
+	if !strings.Contains(out.String(), "\r\x1b[1A\x1b[J") { // from the line's beginning: ^C may stand there
+		t.Errorf("the line is not cleared whole: %q", out)
+	}
 	flow.Watcher(p.watch).Note("corpus", "6660 inputs")
 	heard("         still at work, for 1s\n")
 	if strings.Contains(out.String(), "for 1s: 6660") {

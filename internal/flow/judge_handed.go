@@ -58,7 +58,8 @@ func (jd *judge) compare(ctx context.Context, entries []HandVersion) ([]Compared
 	// Measure the field, so that its ratios can be compared.
 	budget := jd.spec.Measure * time.Duration(len(field)+1) / 2
 	jd.watch.Stage("measure",
-		fmt.Sprintf("%d versions over 10 to 30 link layouts, at most %v beside the links", len(field), budget))
+		fmt.Sprintf("%s over 10 to 30 link layouts, at most %v beside the links", plural(len(field), "version"),
+			budget))
 	ms, err := jd.meter.confirm(ctx, field, 1, budget)
 	if err != nil {
 		return nil, err

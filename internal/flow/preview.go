@@ -96,8 +96,11 @@ func (b *batchState) shareText(share []entrant) string {
 func previewText(out *EvaluatedBatch) string {
 	log := new(Log)
 	log.Add(out.Candidates, nil, Split{}, 0)
-	text := fmt.Sprintf("%d of the first %d versions behave as the original", log.Statuses()[beagle.Equal],
-		len(out.Candidates))
+	equal := log.Statuses()[beagle.Equal]
+	text := fmt.Sprintf("%d of the first %d versions behave as the original", equal, len(out.Candidates))
+	if len(out.Candidates) == 1 && equal == 1 {
+		text = "the first version behaves as the original"
+	}
 	if best := log.Best(); best != nil {
 		text += fmt.Sprintf(", the best is about %.2fx as fast", best.Screen.Point)
 	}
