@@ -8,8 +8,10 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/audit"
 	"github.com/beagle-go/beagle/internal/capture"
 	"github.com/beagle-go/beagle/internal/ledger"
+	"github.com/beagle-go/beagle/internal/rollout"
 	"github.com/beagle-go/beagle/internal/rollout/pilot"
 	"github.com/beagle-go/beagle/internal/watch"
 	"github.com/beagle-go/beagle/internal/watch/windows"
@@ -18,9 +20,9 @@ import (
 )
 
 // TestJSONDocumented checks that docs/json.md has a section for every object that
-// `beagle evolve`, `verify`, `suite`, `hotspots`, `bench`, `campaign`, `capture`, `ledger`,
-// `watch` and `rollout` print with --json. It has a row with the type, a meaning and an
-// example for every field, and none for others.
+// `beagle evolve`, `verify`, `suite`, `audit`, `hotspots`, `bench`, `campaign`, `capture`,
+// `ledger`, `watch` and `rollout` print with --json, and for those that `rollout judge` reads. It
+// has a row with the type, a meaning and an example for every field, and none for others.
 func TestJSONDocumented(t *testing.T) {
 	text, err := os.ReadFile("docs/json.md")
 	if err != nil {
@@ -46,13 +48,18 @@ func TestJSONDocumented(t *testing.T) {
 	reach(reflect.TypeFor[pilot.Report](), objects)
 	reach(reflect.TypeFor[pilot.Shadow](), objects)
 	reach(reflect.TypeFor[pilot.Rehearsal](), objects)
+	reach(reflect.TypeFor[rollout.Plan](), objects)
+	reach(reflect.TypeFor[rollout.Block](), objects)
+	reach(reflect.TypeFor[audit.Report](), objects)
 	for name, typ := range objects {
 		rows := documented[name]
 		if rows == nil {
 			t.Errorf("docs/json.md has no section %q", "### "+name)
 		}
 		for _, f := range reflect.VisibleFields(typ) {
-			checkRow(t, name, f, rows)
+			if f.IsExported() {
+				checkRow(t, name, f, rows)
+			}
 		}
 		for field := range rows {
 			t.Errorf("docs/json.md: %s has no field %q", name, field)
@@ -130,6 +137,7 @@ func reach(t reflect.Type, into map[string]reflect.Type) {
 // others have the same names.
 func objectName(t reflect.Type) string {
 	for path, prefix := range map[string]string{"internal/watch": "Watch", "internal/watch/windows": "Watch",
+		"internal/audit":    "Audit",
 		"internal/forecast": "Forecast", "internal/rollout": "Rollout", "internal/rollout/pilot": "Rollout"} {
 		if strings.HasSuffix(t.PkgPath(), "/"+path) {
 			return prefix + t.Name()

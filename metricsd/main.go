@@ -14,6 +14,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+
+	"github.com/beagle-go/beagle/metricsd/config"
 )
 
 // command is one verb.
@@ -46,9 +49,13 @@ func main() {
 
 // run returns the exit code: 0, 1 for a failure, 2 for bad usage.
 func run(args []string, s streams) int {
-	if len(args) == 0 || args[0] == "-h" || args[0] == "--help" || args[0] == "help" {
+	if len(args) == 0 {
 		usage(s.err)
 		return 2
+	}
+	if slices.Contains([]string{"help", "-h", "-help", "--help"}, args[0]) {
+		usage(s.out)
+		return 0
 	}
 	for _, c := range commands {
 		if c.name == args[0] {
@@ -61,13 +68,13 @@ func run(args []string, s streams) int {
 }
 
 func report(err error, w io.Writer) int {
-	switch {
-	case err == nil:
+	if err == nil || errors.Is(err, flag.ErrHelp) {
 		return 0
-	case errors.Is(err, flag.ErrHelp):
-		return 2
 	}
 	fmt.Fprintln(w, "metricsd:", err)
+	if bad := new(config.UsageError); errors.As(err, &bad) {
+		return 2
+	}
 	return 1
 }
 

@@ -29,17 +29,34 @@ func metricsd(stdin string, args ...string) (code int, stdout, stderr string) {
 }
 
 func TestUsage(t *testing.T) {
-	for _, args := range [][]string{nil, {"help"}, {"fly"}} {
+	for _, args := range [][]string{nil, {"fly"}} {
 		code, out, err := metricsd("", args...)
 		if code != 2 || out != "" || !strings.Contains(err, "agent") || !strings.Contains(err, "parse") {
 			t.Errorf("%v: %d %q %q", args, code, out, err)
 		}
 	}
-	if code, _, err := metricsd("", "agent", "-listen.upd=x"); code != 1 || !strings.Contains(err, "listen.upd") {
-		t.Errorf("%d %q", code, err)
+	// Help is the answer, and no mistake.
+	for says, args := range map[string][]string{
+		"  parse ": {"help"}, "-packets": {"parse", "-h"}, "-listen.udp ": {"agent", "-h"}, "shapes:": {"load", "-h"},
+		"ADDRESS": {"health", "-h"},
+	} {
+		if code, out, err := metricsd("", args...); code != 0 || err != "" || !strings.Contains(out, says) {
+			t.Errorf("%v: %d %q %q", args, code, out, err)
+		}
 	}
-	if code, _, err := metricsd("", "parse", "-h"); code != 2 || !strings.Contains(err, "packets") {
-		t.Errorf("%d %q", code, err)
+	// A mistake gets one line.
+	for says, args := range map[string][]string{
+		"listen.upd":           {"agent", "-listen.upd=x"},
+		`argument "steady"`:    {"load", "steady"},
+		`argument "now"`:       {"agent", "now"},
+		"metricsd parse -h":    {"parse", "-pakets"},
+		"2 files":              {"parse", "a", "b"},
+		`invalid value "soon"`: {"health", "-within", "soon"},
+	} {
+		if code, out, err := metricsd("", args...); code != 2 || out != "" || strings.Count(err, "\n") != 1 ||
+			!strings.Contains(err, says) {
+			t.Errorf("%v: %d %q %q", args, code, out, err)
+		}
 	}
 }
 

@@ -6,20 +6,21 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"github.com/beagle-go/beagle/metricsd/config"
 )
 
 // runHealth asks a running metricsd for its health, for images without another program that could.
 func runHealth(args []string, s streams) error {
 	set := flag.NewFlagSet("metricsd health", flag.ContinueOnError)
-	set.SetOutput(s.err)
 	patience := set.Duration("within", 3*time.Second, "how long the answers may take")
 	set.Usage = func() {
-		fmt.Fprintln(s.err,
+		fmt.Fprintln(s.out,
 			"usage: metricsd health [flags] [ADDRESS...], as 127.0.0.1:9125; the status is 0 when all are well.\n"+
 				"Without an address, on Linux, it asks what each metricsd of this user and container serves.")
 		set.PrintDefaults()
 	}
-	if err := set.Parse(args); err != nil {
+	if err := config.ParseFlags(set, args, s.out); err != nil {
 		return err
 	}
 	addresses := set.Args()

@@ -9,22 +9,26 @@ import (
 	"os/signal"
 	"time"
 
+	"github.com/beagle-go/beagle/metricsd/config"
 	"github.com/beagle-go/beagle/metricsd/load"
 )
 
 // runLoad sends traffic of a shape and reports it.
 func runLoad(args []string, s streams) error {
 	set := flag.NewFlagSet("metricsd load", flag.ContinueOnError)
-	set.SetOutput(s.err)
-	set.Usage = func() { loadUsage(set, s.err) }
+	set.Usage = func() { loadUsage(set, s.out) }
 	name := set.String("shape", "steady", "`name` of the traffic's shape")
 	network := set.String("network", "udp", "udp, unixgram or unix")
 	address := set.String("address", "127.0.0.1:8125", "where to send")
 	duration := set.Duration("for", 10*time.Second, "how long")
 	rate := set.Int("rate", -1, "bytes a second over all senders, 0 as fast as it goes; -1 keeps the shape's")
 	seed := set.Uint64("seed", 1, "the same seed sends the same lines")
-	if err := set.Parse(args); err != nil {
+	if err := config.ParseFlags(set, args, s.out); err != nil {
 		return err
+	}
+	if set.NArg() > 0 {
+		return &config.UsageError{Command: set.Name(),
+			What: fmt.Sprintf("argument %q: it takes flags only", set.Arg(0))}
 	}
 	shape, err := load.Named(*name)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/beagle-go/beagle/metricsd/config"
 	"github.com/beagle-go/beagle/metricsd/dogstatsd"
 )
 
@@ -19,14 +20,14 @@ const maxPacket = 1 << 20
 // runParse answers "why was my metric dropped?".
 func runParse(args []string, s streams) (err error) {
 	set := flag.NewFlagSet("metricsd parse", flag.ContinueOnError)
-	set.SetOutput(s.err)
 	packets := set.Bool("packets", false, "the input is packets, each after its length in 4 bytes, little end first")
-	if err := set.Parse(args); err != nil {
+	if err := config.ParseFlags(set, args, s.out); err != nil {
 		return err
 	}
 	in := s.in
 	if set.NArg() > 1 {
-		return fmt.Errorf("%d files; give one, or none for the standard input", set.NArg())
+		return &config.UsageError{Command: set.Name(),
+			What: fmt.Sprintf("%d files: give one, or none for the standard input", set.NArg())}
 	}
 	if set.NArg() == 1 {
 		f, err := os.Open(set.Arg(0))

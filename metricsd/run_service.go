@@ -20,7 +20,7 @@ type service struct {
 }
 
 func begin(verb string, args []string, s streams) (*service, error) {
-	loader, err := config.NewLoader(verb, args, s.environ, s.err)
+	loader, err := config.NewLoader(verb, args, s.environ, s.out)
 	if err != nil {
 		return nil, err
 	}

@@ -151,7 +151,7 @@ func reasonText(why string) string {
 	if why == "" {
 		return ""
 	}
-	return ": the last one ended since " + why
+	return ": the last one ended because " + why
 }
 
 // current returns the session that is alive, or nil.

@@ -46,7 +46,7 @@ func runAudit(ctx context.Context, c *command, args []string, std stdio) (int, e
 	f := c.flags(std)
 	f.StringVar(&o.Dir, "C", ".", "`directory` to work in")
 	f.Var(listFlag{&o.Tags}, "tags", "build `tags`, separated by commas")
-	asJSON := f.Bool("json", false, "print one JSON object (docs/audit.md)")
+	asJSON := f.Bool("json", false, "print one JSON object (docs/json.md)")
 	sarif := f.String("sarif", "", "write the findings in SARIF to this `file`; '-' prints them")
 	calls := f.String("corpus", "", "compare inputs with the recorded calls in this `file` (docs/corpus.md)")
 	var benchmarks []string

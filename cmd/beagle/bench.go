@@ -86,7 +86,7 @@ func (o *benchFlags) flags(f *flagSet) {
 	// The module and the inputs, as for evolve.
 	s := &o.spec
 	f.StringVar(&s.Dir, "C", s.Dir, "work in this `directory`'s module")
-	f.Var(listFlag{&s.Tags}, "tags", "build tags, separated by `commas`")
+	f.Var(listFlag{&s.Tags}, "tags", "build `tags`, separated by commas")
 	f.StringVar(&s.CorpusFile, "corpus", "",
 		"take the inputs from this `file` of JSON lines (docs/corpus.md) instead of from the tests")
 	f.StringVar(&s.Sandbox, "sandbox", s.Sandbox, "auto or require, as for evolve")
@@ -190,6 +190,7 @@ func runBench(ctx context.Context, c *command, args []string, std stdio) (int, e
 	if fit == nil {
 		plan.Be(o.state)
 	}
+	p.stop()
 	return o.deliver(plan, fit, out)
 }
 
@@ -335,6 +336,9 @@ func (o *benchFlags) mayWrite(plan *benchfile.Plan, out string) error {
 func (o *benchFlags) production(ctx context.Context, u *source.Unit, p *progress) (
 	f *benchfile.Fitter, warnings []string, err error,
 ) {
+	if len(o.profile) > 0 {
+		flow.Watcher(p.watch).Stage("profile", fmt.Sprintf("production, for %d s", o.live))
+	}
 	all, err := profiles.Read(ctx, o.profile, o.reading(p))
 	if err != nil {
 		return nil, nil, err
@@ -362,8 +366,9 @@ func (o *benchFlags) fitting(ctx context.Context, u *source.Unit, p *progress) (
 	if err != nil {
 		return nil, nil, err
 	}
+	flow.Watcher(p.watch).Stage("compare", "the benchmark's profile with production's")
 	f.PGO = o.pgo
-	f.Say = func(text string) { flow.Watcher(p.watch).Stage("compare", text) }
+	f.Say = func(text string) { flow.Watcher(p.watch).Note("compare", text) }
 	return f, warnings, nil
 }
 

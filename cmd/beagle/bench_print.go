@@ -17,7 +17,7 @@ func printMade(w io.Writer, plan *benchfile.Plan, m *beagle.ProductionBenchmark)
 		fmt.Fprintf(w, " in %s", m.File)
 	}
 	// Print the calls, the rule of selection and the groups.
-	fmt.Fprintf(w, "\n  %-10s %.0f recorded", "calls", m.Calls)
+	fmt.Fprintf(w, "\n  %-10s %.0f, which the records stand for", "calls", m.Calls)
 	if len(m.Sources) > 0 {
 		fmt.Fprintf(w, ": %s", strings.Join(m.Sources, "; "))
 	}

@@ -94,7 +94,7 @@ func (o *campaignFlags) flags(f *flagSet) {
 	// The service and its profile, as for hotspots.
 	s := &o.spec
 	f.StringVar(&o.spots.dir, "C", ".", "the checkout that was profiled: a `directory` in its module")
-	f.Var(listFlag{&s.Tags}, "tags", "build tags, separated by `commas`")
+	f.Var(listFlag{&s.Tags}, "tags", "build `tags`, separated by commas")
 	f.StringVar(&o.spots.config, "config", "", "`file` with services; "+settings.Name+" of the checkout by default")
 	f.StringVar(&o.spots.service, "service", "", "`name` of the service in that file; needed when it has several")
 	f.StringVar(&o.spots.price, "price", "",
@@ -105,14 +105,14 @@ func (o *campaignFlags) flags(f *flagSet) {
 	o.spots.addLive(f)
 	// The functions to take up, and the time for them.
 	f.IntVar(&o.targets, "targets", 5, "hot spots to take up; callers that are escalated to come on top")
-	f.Var(listFlag{&o.first}, "first", "hot spots to take up before those that save more, separated by `commas`")
+	f.Var(listFlag{&o.first}, "first", "`functions` to take up before hot spots that save more, separated by commas")
 	f.BoolVar(&o.heads, "heads", false, "take up a function before those of its package that a search of it reaches")
 	f.DurationVar(&o.processor, "processor", 0, "processor time for the whole campaign; 0 for no limit")
 	// Each search, as for evolve.
 	f.IntVar(&s.Candidates, "candidates", s.Candidates, "versions of each function to evaluate")
 	f.DurationVar(&s.Measure, "measure", s.Measure, "time to measure the finalists of each function, at most")
 	f.DurationVar(&s.Fuzz, "fuzz", s.Fuzz, "longest search for inputs on which a finalist differs, in processor time")
-	f.Var(listFlag{&s.Rules}, "rules", "use only these rewrites and sets, separated by `commas`, as for evolve")
+	f.Var(listFlag{&s.Rules}, "rules", "use only these `rewrites` and sets, separated by commas, as for evolve")
 	f.BoolVar(&s.Across, "across", false, acrossText)
 	f.BoolVar(&s.Fastest, "fastest", false, fastestText)
 	scoreFlags(f, s)

@@ -62,7 +62,7 @@ func (o *campaignRun) order() campaigns.Order {
 // capture records calls of a target at the probes of --at.
 func (o *campaignRun) capture(ctx context.Context, target, file string) error {
 	_, err := captureCommand.run(ctx, captureCommand, []string{"start", "--at", o.at, "--for", "30s", "--out", file,
-		"-C", o.state.Dir, target}, stdio{io.Discard, o.std.err})
+		"-C", o.state.Dir, target}, stdio{io.Discard, o.watch})
 	return err
 }
 
@@ -84,6 +84,7 @@ func (o *campaignRun) carry(ctx context.Context) (int, error) {
 		}
 		err = l.Carry(ctx)
 	}
+	o.watch.stop()
 	if ferr := o.report(); ferr != nil && err == nil {
 		err = ferr
 	}

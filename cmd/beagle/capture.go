@@ -156,7 +156,7 @@ func (o *captureFlags) flags(f *flagSet) {
 	f.Func("secret-pattern", "a further regular `expression` of secret text; may be given several times",
 		func(s string) error { o.start.Patterns = append(o.start.Patterns, s); return nil })
 	f.StringVar(&o.dir, "C", "", "`directory` of the module, for --out")
-	f.Var(listFlag{&o.tags}, "tags", "build tags, separated by `commas`")
+	f.Var(listFlag{&o.tags}, "tags", "build `tags`, separated by commas")
 }
 
 // sites returns the names of sites: as the process has them, or their ends.
@@ -296,17 +296,21 @@ func captureStart(ctx context.Context, o *captureFlags, clients []*capture.Clien
 	// A probe stops a minute after the capture's end by itself, in case that this process is gone.
 	target := o.unit
 	o.start.Hits, o.start.TTL = o.samples, min(o.long.Seconds()+60, 86400)
-	// Print the cost once, early: the user can still stop a capture that costs too much.
-	told := 0
+	// Print the cost once, early: the user can still stop a capture that costs too much. Later
+	// looks show how far the capture is.
+	p, ends, told := newProgress(o.std.err, o.json), time.Now().Add(o.long), 0
 	h := &capture.Hold{Start: o.start, Long: o.long, Keep: o.out != "", Watch: func(all []capture.Pulled) {
 		if told++; told == 1 && !o.json {
-			printCost(o.std.err, all)
+			printCost(p, all)
 		}
+		p.passing(fmt.Sprintf("%s capture  %s recorded, %v left", p.clock(), plural(recorded(all), "call"),
+			max(0, time.Until(ends)).Round(time.Second)))
 	}}
 	if err := o.announce(ctx, clients); err != nil {
 		return exitNo, err
 	}
 	all, err := h.Run(ctx, clients)
+	p.stop()
 	if err != nil {
 		return exitNo, err
 	}

@@ -31,7 +31,7 @@ func printStatus(w io.Writer, address string, st *wire.Status) {
 		fmt.Fprintf(w, "  armed for %.0f s, for %.0f s more; %d calls wait\n", st.Session.Age, st.Session.Left,
 			st.Session.Waiting)
 	case st.Disarmed != "":
-		fmt.Fprintf(w, "  not armed: the last capture ended since %s\n", st.Disarmed)
+		fmt.Fprintf(w, "  not armed: the last capture ended because %s\n", st.Disarmed)
 	default:
 		fmt.Fprintln(w, "  not armed")
 	}
@@ -66,6 +66,19 @@ func printSiteCounts(w io.Writer, s wire.Site) {
 		c.Panicked, c.Calls)
 }
 
+// recorded returns how many calls the armed sites of all processes recorded.
+func recorded(all []capture.Pulled) (n int) {
+	for _, p := range all {
+		for _, s := range p.Status.Sites {
+			if s.Armed && s.Counts != nil {
+				n += int(s.Counts.Recorded)
+			}
+		}
+	}
+	return n
+}
+
+// printCounts prints what the armed sites of a process took, and what the process dropped.
 func printCounts(w io.Writer, p capture.Pulled) {
 	fmt.Fprintf(w, "%s:\n", p.Address)
 	for _, s := range p.Status.Sites {
@@ -75,7 +88,7 @@ func printCounts(w io.Writer, p capture.Pulled) {
 		}
 	}
 	if s := p.Status.Session; s != nil && s.Dropped.Total() > 0 {
-		fmt.Fprintf(w, "  dropped: %+v\n", s.Dropped)
+		fmt.Fprintf(w, "  dropped: %s\n", capture.DescribeDrops(s.Dropped))
 	}
 }
 

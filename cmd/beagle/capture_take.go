@@ -176,7 +176,10 @@ func captureAsk(ctx context.Context, o *captureFlags, clients []*capture.Client)
 	if q.Start.Rate == 0 {
 		q.Start.Rate = 1000
 	}
+	p := newProgress(o.std.err, o.json)
+	p.waits("ask", q.Text)
 	sum, err := q.Ask(ctx, clients)
+	p.stop()
 	if err != nil && (sum == nil || sum.Yes+sum.No == 0) {
 		return exitNo, err
 	}

@@ -72,12 +72,12 @@ type evolveOptions struct {
 // specFlags declares the flags that evolve and verify share.
 func specFlags(f *flagSet, s *flow.Spec) {
 	f.StringVar(&s.Dir, "C", s.Dir, "work in this `directory`'s module")
-	f.Var(listFlag{&s.Tags}, "tags", "build tags, separated by `commas`")
+	f.Var(listFlag{&s.Tags}, "tags", "build `tags`, separated by commas")
 	f.StringVar(&s.CorpusFile, "corpus", "",
 		"take the inputs from this `file` of JSON lines (docs/corpus.md) instead of from the tests; for a group "+
 			"NAME=FILE,NAME=FILE")
 	f.DurationVar(&s.Fuzz, "fuzz", s.Fuzz, "longest search for inputs on which a finalist differs, in processor time")
-	f.DurationVar(&s.Measure, "measure", s.Measure, "time to measure the finalists, at most")
+	f.DurationVar(&s.Measure, "measure", s.Measure, "time to measure the finalists, at most; links take more")
 	f.Float64Var(&s.MinGain, "min-gain", s.MinGain, "least gain that counts as faster; 0.01 is 1 %")
 	f.StringVar(&s.Sandbox, "sandbox", s.Sandbox,
 		"auto: use what the kernel offers and say what is missing; require: refuse when anything is missing")
@@ -202,7 +202,7 @@ func searchFlags(f *flagSet, spec *flow.Spec) {
 	f.BoolVar(&spec.Across, "across", false, acrossText)
 	f.BoolVar(&spec.Fastest, "fastest", false, fastestText)
 	f.Var(listFlag{&spec.Rules}, "rules",
-		"use only these rewrites and sets, separated by `commas` ('beagle explain' lists them; the sets are default, "+
+		"use only these `rewrites` and sets, separated by commas ('beagle explain' lists them; the sets are default, "+
 			"suite and all; lift, in default and all, replaces code by calls of the library)")
 	f.BoolVar(&spec.NoLift, "no-lift", false, "do not look for pieces of the function that the library has")
 }
@@ -242,9 +242,9 @@ func withDriver(std stdio, o evolveOptions, run func(*local.Driver) (*beagle.Res
 		return exitNo, err
 	}
 	p := newProgress(std.err, o.quiet)
-	defer p.stop()
 	d := &local.Driver{Store: s, Watch: p.watch}
 	result, err := run(d)
+	p.stop()
 	// An interruption is no error: tell how to go on. Until the inputs are made, no run is there.
 	var stopped *local.Interrupted
 	if errors.As(err, &stopped) {

@@ -28,7 +28,8 @@ func TestHelpFits(t *testing.T) {
 // does not fit into the line before it.
 func TestHelpSpellsFlags(t *testing.T) {
 	for verb, wants := range map[string][]string{
-		"evolve":  {"usage: beagle evolve [flags] PKG.Func", "\n  -C directory\n", "\n  --key-file file\n", "\n    \t(default 5s)\n"},
+		"evolve": {"usage: beagle evolve [flags] PKG.Func", "\n  -C directory\n", "\n  --key-file file\n", "\n  --tags tags\n",
+			"\n    \t(default 5s)\n"},
 		"ledger":  {"usage: beagle ledger [flags]\n", "\n  --add file\n"},
 		"version": {"usage: beagle version\n"},
 	} {

@@ -8,14 +8,19 @@ import (
 	"github.com/beagle-go/beagle/internal/profiles"
 )
 
-// showProfiling returns what shows how far profiles in slices are. A user waits for minutes, so it
-// says first for how long, and what else he can do.
+// showProfiling returns what shows how far live profiles are. A user waits minutes for one in
+// slices, so it says first for how long, and what else he can do.
 func showProfiling(watch *progress, remedy string) func(profiles.Progress) {
 	var mu sync.Mutex
 	sources := map[string]profiles.Progress{}
 	chosen := false
 	return func(now profiles.Progress) {
 		if now.Plan.Slices < 2 {
+			if now.Taken > 0 {
+				watch.pause()
+			} else {
+				watch.waits("profile", fmt.Sprintf("%d s of %s", now.Plan.Seconds, now.Source))
+			}
 			return
 		}
 		mu.Lock()

@@ -59,7 +59,13 @@ func printHotspots(w io.Writer, t *hotspots.Table) {
 	if len(t.Dropped) > 0 {
 		p.heading(fmt.Sprintf("Without an entry (the costliest of %d; beagle hotspots --why FUNC explains any)",
 			t.DroppedCount))
+		explained := map[string]bool{}
 		for _, d := range t.Dropped {
+			// One explanation of a reason is enough in a list.
+			if explained[d.Reason] {
+				d.Reason, _, _ = strings.Cut(d.Reason, ": ")
+			}
+			explained[d.Reason] = true
 			fmt.Fprintf(p, "%7s flat %7s cum  %s\n    %s\n", percent(d.Flat), percent(d.Cum), clean(d.Function),
 				clean(dropReason(d)))
 		}
@@ -143,7 +149,7 @@ func printTable(p painter, t *hotspots.Table) {
 	}
 	// Only processor time has a price, and only where the service's cores are known.
 	money := t.Price != nil && t.Cores > 0 && t.Kind == hotspots.CPU
-	head := fmt.Sprintf("%8s %15s %7s %7s %6s  ", "net", "95 %", "flat", "cum", "gc")
+	head := fmt.Sprintf("%8s %17s %7s %7s %6s  ", "net", "95 %", "flat", "cum", "gc")
 	if money {
 		head = fmt.Sprintf("%11s %11s ", "cost/year", "saves most") + head
 	}
@@ -153,7 +159,7 @@ func printTable(p painter, t *hotspots.Table) {
 		if money {
 			fmt.Fprintf(p, "%11s %11s ", amount(h.CostYear), amount(h.SaveYear))
 		}
-		fmt.Fprintf(p, "%8s %15s %7s %7s %6s  %s%s\n", percent(h.Net),
+		fmt.Fprintf(p, "%8s %17s %7s %7s %6s  %s%s\n", percent(h.Net),
 			fmt.Sprintf("%s to %s", percent(h.NetLow), percent(h.NetHigh)),
 			percent(h.Flat), percent(h.Cum), percent(h.GC), p.paint("36", clean(h.Target)), clean(place(h)))
 		if h.SaveNote != "" && t.Autoscaling.Fraction > 0 {

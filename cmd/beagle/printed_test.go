@@ -7,7 +7,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/capture"
 	"github.com/beagle-go/beagle/internal/store"
+	"github.com/beagle-go/beagle/probe/wire"
 )
 
 // TestEndOfARun checks that the end of a run names what can be done next: a lesson to propose when
@@ -50,12 +52,23 @@ func TestCampaignPrintsBothRatios(t *testing.T) {
 	}
 }
 
+// TestCaptureCounts checks that counts name the reasons for which a process dropped calls.
+func TestCaptureCounts(t *testing.T) {
+	var b strings.Builder
+	printCounts(&b, capture.Pulled{Address: "a.sock", Status: wire.Status{
+		Session: &wire.Session{Dropped: wire.Dropped{Full: 3, Torn: 1}},
+	}})
+	if want := "a.sock:\n  dropped: 3 no free slot, 1 changed while read\n"; b.String() != want {
+		t.Errorf("%q", b.String())
+	}
+}
+
 // TestRunsAreLines checks that a run is one line, whatever its note quotes; a terminal's are cut to
 // its width.
 func TestRunsAreLines(t *testing.T) {
 	runs := []store.Run{
 		{ID: "3f2a", State: store.Failed, Spec: "p.F", Created: time.Now(), Note: "build: # p\n\tp/p.go:3:\tundefined: ä\r\n" + strings.Repeat("and so on ", 30)},
-		{ID: "4f2a", State: store.Done, Spec: "example.com/long/p.G", Created: time.Now(), Note: "improved"},
+		{ID: "4f2a", State: store.Done, Spec: "example.com/a/rather/long/path/p.G", Created: time.Now(), Note: "improved"},
 	}
 	for _, width := range []int{0, 60} {
 		var b strings.Builder
@@ -69,6 +82,9 @@ func TestRunsAreLines(t *testing.T) {
 		}
 		if whole := strings.Contains(lines[1], "build: # p p/p.go:3: undefined: ä and so on"); whole != (width == 0) {
 			t.Errorf("width %d: %q", width, lines[1])
+		}
+		if short := strings.Contains(lines[2], "  p.G  "); short != (width == 60) {
+			t.Errorf("width %d: %q", width, lines[2])
 		}
 		for _, line := range lines {
 			if n := utf8.RuneCountInString(line); width > 0 && n > width {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -22,15 +21,14 @@ import (
 type progress struct {
 	w     io.Writer
 	mu    sync.Mutex  // guards what is below
-	beat  *time.Timer // until the next word that a stage goes on; nil when none is due
-	began time.Time   // of the stage
+	beat  *time.Timer // until the next line that says the work goes on; nil when none is due
 	ended bool        // no line is printed without an event any more
 	live  bool        // w is a terminal
 	quiet bool
 	start time.Time
-	lines int // of the block that is on the screen
-	stage string
-	last  string // the last plain line
+	lines int       // of the block that is on the screen
+	last  string    // the last plain line
+	noted time.Time // when a line was last printed by note or passing
 }
 
 func newProgress(w io.Writer, quiet bool) *progress {
@@ -42,21 +40,24 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// slow are the stages during which a user may wait for minutes and that say
-// nothing themselves: the tests or the first harness compile.
-var slow = []string{"target", "record", "build"}
-
-// after how long a slow stage says again that it goes on.
+// A user who waits hears at least as often that the work goes on.
 const (
 	beatLive  = time.Second
 	beatPlain = 10 * time.Second
 )
 
-// goesOn says that a slow stage goes on, and for how long, until the next event.
-func (p *progress) goesOn(stage, detail string) {
-	often := beatPlain
+// goesOn says that the work goes on, and for how long, until the next event. doing is the stage
+// with what it does; it is empty when a stage has ended and the next one has not begun.
+func (p *progress) goesOn(stage, doing string) {
+	if p.ended {
+		return
+	}
+	often, began := beatPlain, time.Now()
 	if p.live {
 		often = beatLive
+	}
+	if doing != "" {
+		doing = ": " + doing
 	}
 	var beat *time.Timer
 	beat = time.AfterFunc(often, func() {
@@ -66,7 +67,7 @@ func (p *progress) goesOn(stage, detail string) {
 			return // an event came while this one waited for the lock
 		}
 		p.clear()
-		line := fmt.Sprintf("%s %-8s still, for %.0fs: %s", p.clock(), stage, time.Since(p.began).Seconds(), detail)
+		line := fmt.Sprintf("%s %-8s still at work, for %.0fs%s", p.clock(), stage, time.Since(began).Seconds(), doing)
 		if p.live {
 			line, p.lines = clip(line, p.width()), 1
 		}
@@ -76,12 +77,28 @@ func (p *progress) goesOn(stage, detail string) {
 	p.beat = beat
 }
 
-// stop ends the lines that the progress prints by itself.
+// pause ends the lines about the work until the next event, since something else is printed.
+func (p *progress) pause() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.beat = nil
+	p.clear()
+}
+
+// stop ends the lines about the work for good.
 func (p *progress) stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.beat, p.ended = nil, true
 	p.clear()
+}
+
+// Write prints the text of others beside the block.
+func (p *progress) Write(text []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clear()
+	return p.w.Write(text)
 }
 
 // watch takes the events of a run, as its [flow.Watcher].
@@ -91,27 +108,25 @@ func (p *progress) watch(e flow.Event) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	// Any event but a warning ends the lines about a slow stage.
-	if e.Warning == "" {
-		p.beat = nil
-	}
 	switch {
 	case e.Warning != "":
 		p.clear()
 		fmt.Fprintf(p.w, "%s %s\n", p.paint("33", "warning:"), e.Warning)
 	case e.Stage != nil:
 		p.clear()
-		p.stage = e.Stage.Name
 		fmt.Fprintf(p.w, "%s %-8s %s\n", p.clock(), e.Stage.Name, e.Stage.Detail)
-		if p.began = time.Now(); !p.ended && slices.Contains(slow, e.Stage.Name) {
+		if e.Stage.Over {
+			p.goesOn("", "")
+		} else {
 			p.goesOn(e.Stage.Name, e.Stage.Detail)
 		}
-	case e.Evaluated != nil && p.live:
+	case e.Evaluated != nil && p.live: // the block stays until the next generation
+		p.beat = nil
 		p.replies(e.Evaluated)
 		p.draw(e.Evaluated)
 	case e.Evaluated != nil:
 		p.replies(e.Evaluated)
-		p.printLine(oneLine(e.Evaluated), e.Evaluated.Models)
+		p.printLine(e.Evaluated)
 	}
 }
 
@@ -122,17 +137,32 @@ func (p *progress) note(line string) {
 	if !p.quiet && !p.ended {
 		p.clear()
 		fmt.Fprintln(p.w, line)
+		p.noted = time.Now()
 	}
 }
 
-// passing shows a line on a terminal until the next one.
+// passing shows a line until the next one on a terminal. Elsewhere it prints one now and then.
 func (p *progress) passing(line string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.live && !p.quiet && !p.ended {
+	switch {
+	case p.quiet || p.ended:
+	case p.live:
 		p.clear()
 		fmt.Fprintln(p.w, clip(line, p.width()))
 		p.lines = 1
+	case time.Since(p.noted) >= beatPlain:
+		fmt.Fprintln(p.w, line)
+		p.noted = time.Now()
+	}
+}
+
+// waits says that a stage goes on only when that takes long.
+func (p *progress) waits(stage, doing string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.quiet {
+		p.goesOn(stage, doing)
 	}
 }
 
@@ -144,17 +174,19 @@ func (p *progress) replies(e *flow.EvaluatedEvent) {
 	}
 }
 
-// printLine prints a line unless it repeats known news, as a generation without new candidates
+// printLine describes a generation, unless that repeats known news, as one without new candidates
 // does.
-func (p *progress) printLine(line string, m *flow.ModelsEvent) {
+func (p *progress) printLine(e *flow.EvaluatedEvent) {
+	line := oneLine(e)
 	if line == p.last {
 		return
 	}
 	p.last = line
-	if m != nil {
-		line += "; " + spending(m)
+	if e.Models != nil {
+		line += "; " + spending(e.Models)
 	}
 	fmt.Fprintf(p.w, "%s %s\n", p.clock(), line)
+	p.goesOn("search", fmt.Sprintf("%d of %d candidates", e.Candidates, e.Budget))
 }
 
 func (p *progress) clock() string {
@@ -164,7 +196,7 @@ func (p *progress) clock() string {
 // clear removes the live block.
 func (p *progress) clear() {
 	if p.lines > 0 {
-		fmt.Fprintf(p.w, "\x1b[%dA\x1b[J", p.lines)
+		fmt.Fprintf(p.w, "\r\x1b[%dA\x1b[J", p.lines) // the echo of ^C moved the cursor
 		p.lines = 0
 	}
 }

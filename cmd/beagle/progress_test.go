@@ -50,25 +50,69 @@ func TestBest(t *testing.T) {
 	}
 }
 
-// TestProgressGoesOn checks that a slow stage says that it goes on, and what it builds, until the
-// next event.
+// TestProgressGoesOn checks that a stage says that it goes on, and what it does, until the next
+// event, and that the work after a result goes on without a name.
 func TestProgressGoesOn(t *testing.T) {
 	out := &lockedBuilder{}
 	p := newProgress(out, false)
 	p.live = true // says it each second
-	p.watch(flow.Event{Stage: &flow.StageEvent{Name: "build", Detail: "example.com/m"}})
-	for strings.Count(out.String(), "still, for") < 2 {
-		time.Sleep(time.Millisecond)
+	heard := func(what string) {
+		t.Helper()
+		for said := strings.Count(out.String(), what); strings.Count(out.String(), what) == said; {
+			time.Sleep(time.Millisecond)
+		}
 	}
+	p.watch(flow.Event{Stage: &flow.StageEvent{Name: "measure", Detail: "3 finalists"}})
+	heard("measure  still at work, for 1s: 3 finalists")
 	p.watch(flow.Event{Warning: "not the end of the stage"})
-	for said := strings.Count(out.String(), "still, for"); strings.Count(out.String(), "still, for") == said; {
-		time.Sleep(time.Millisecond)
+	heard("measure  still at work")
+	if !strings.Contains(out.String(), "\r\x1b[1A\x1b[J") { // from the line's beginning: ^C may stand there
+		t.Errorf("the line is not cleared whole: %q", out)
 	}
-	p.watch(flow.Event{Stage: &flow.StageEvent{Name: "search", Detail: "60 candidates"}})
+	flow.Watcher(p.watch).Note("corpus", "6660 inputs")
+	heard("         still at work, for 1s\n")
+	if strings.Contains(out.String(), "for 1s: 6660") {
+		t.Errorf("a result goes on:\n%s", out)
+	}
+	p.pause()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.beat != nil || p.lines != 0 || !strings.Contains(out.String(), "example.com/m") {
-		t.Errorf("a word is due while the search goes on:\n%s", out)
+	if p.beat != nil || p.lines != 0 {
+		t.Errorf("a line is due while others print:\n%s", out)
+	}
+}
+
+// TestProgressGenerations checks that a search in a file says that it goes on from its last news,
+// and that nothing follows the end.
+func TestProgressGenerations(t *testing.T) {
+	var out strings.Builder
+	p := newProgress(&out, false)
+	p.watch(flow.Event{Stage: &flow.StageEvent{Name: "search", Detail: "60 candidates"}})
+	search := p.beat
+	p.watch(flow.Event{Evaluated: &flow.EvaluatedEvent{Candidates: 4, Budget: 30}})
+	news := p.beat
+	p.watch(flow.Event{Evaluated: &flow.EvaluatedEvent{Candidates: 4, Budget: 30}})
+	if search == nil || news == nil || news == search || p.beat != news {
+		t.Error("the time does not run from the last news")
+	}
+	p.stop()
+	p.watch(flow.Event{Stage: &flow.StageEvent{Name: "verify"}})
+	if p.beat != nil {
+		t.Error("a line is due after the end")
+	}
+}
+
+// TestProgressPassing checks that what a terminal shows in passing reaches a file now and then.
+func TestProgressPassing(t *testing.T) {
+	var out strings.Builder
+	p := newProgress(&out, false)
+	p.note("Profiling for 5m0s")
+	p.passing("1 of 60 slices")
+	p.noted = p.noted.Add(-beatPlain)
+	p.passing("3 of 60 slices")
+	p.passing("4 of 60 slices")
+	if got := out.String(); got != "Profiling for 5m0s\n3 of 60 slices\n" {
+		t.Error(got)
 	}
 }
 

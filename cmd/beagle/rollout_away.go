@@ -43,7 +43,7 @@ func (l *flight) runOnServer(ctx context.Context) (int, error) {
 	var looks sync.WaitGroup
 	looks.Go(func() { f.follow(looking) })
 	watch := newProgress(l.std.err, false)
-	d := &fleet.Driver{Store: l.base.Store, Server: l.server, Watch: watch.watch, Log: l.std.err}
+	d := &fleet.Driver{Store: l.base.Store, Server: l.server, Watch: watch.watch, Log: watch}
 	err = d.Rollout(ctx, l.id)
 	watch.stop()
 	done()

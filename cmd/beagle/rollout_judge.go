@@ -99,7 +99,7 @@ func (o *rolloutFlags) experiment() (*rollout.Experiment, error) {
 	e, err := rollout.New(p)
 	if err != nil {
 		return nil, &beagle.UsageError{What: o.plan + ": " + err.Error(),
-			Remedy: "docs/rollout.md has the fields of a plan"}
+			Remedy: "docs/json.md has the fields of a RolloutPlan"}
 	}
 	return e, nil
 }
@@ -114,7 +114,7 @@ func readPlan(file string) (p rollout.Plan, err error) {
 	d.DisallowUnknownFields()
 	if err := d.Decode(&p); err != nil {
 		return p, &beagle.UsageError{What: fmt.Sprintf("%s is not a plan: %v", file, err),
-			Remedy: "docs/rollout.md has the fields of a plan"}
+			Remedy: "docs/json.md has the fields of a RolloutPlan"}
 	}
 	return p, nil
 }
@@ -162,7 +162,7 @@ func readBlocks(file string) (out []rollout.Block, err error) {
 		b, err := rollout.ParseBlock(lines.Bytes())
 		if err != nil {
 			return nil, &beagle.UsageError{What: fmt.Sprintf("%s:%d: %v", file, n, err),
-				Remedy: "docs/rollout.md has the fields of a block"}
+				Remedy: "docs/json.md has the fields of a RolloutBlock"}
 		}
 		out = append(out, b)
 	}

@@ -26,10 +26,10 @@ import (
 func rolloutRehearse(ctx context.Context, o *rolloutFlags) (int, error) {
 	switch {
 	case o.program == "" || o.load == "":
-		return exitUsage, &beagle.UsageError{What: "rollout rehearse: --run or --load is missing",
+		return exitUsage, &beagle.UsageError{What: "rehearse: --run or --load is missing",
 			Remedy: "beagle rollout rehearse --run './service' --load 'vegeta attack -targets calls.txt' PKG.F"}
 	case len(o.at) > 0 || o.server.Address != "":
-		return exitUsage, &beagle.UsageError{What: "rollout rehearse: --at or --temporal is given",
+		return exitUsage, &beagle.UsageError{What: "rehearse: --at or --temporal is given",
 			Remedy: "leave it out: the rehearsal starts a process of its own"}
 	case o.lasts < 5*time.Second || o.lasts > 24*time.Hour:
 		return exitUsage, &beagle.UsageError{What: fmt.Sprintf("--for %s is not between 5s and 24h", o.lasts),

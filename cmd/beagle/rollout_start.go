@@ -253,7 +253,7 @@ func (l *flight) resumeOrBegin(build string, complete func(rollout.Plan) rollout
 	// Check the plan before any process hears of it.
 	e, err := rollout.New(complete(p))
 	if err != nil {
-		return &beagle.UsageError{What: err.Error(), Remedy: "docs/rollout.md has the fields of a plan"}
+		return &beagle.UsageError{What: err.Error(), Remedy: "docs/json.md has the fields of a RolloutPlan"}
 	}
 	if e.Plan.Build != build {
 		return &beagle.UsageError{What: fmt.Sprintf("the plan is about build %q, and the processes have %q",

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -107,14 +108,20 @@ func printRuns(w io.Writer, s *store.Store, asJSON bool) (int, error) {
 }
 
 // listRuns prints a line for each run, cut to the width of a terminal. A file, whose width is 0,
-// gets whole lines.
+// gets whole lines. A narrow terminal shows targets without the paths of their packages, which
+// would leave no room for their names.
 func listRuns(w io.Writer, runs []store.Run, width int) error {
+	narrow := slices.ContainsFunc(runs, func(r store.Run) bool { return width > 0 && len(r.Spec) > width/2 })
 	var table strings.Builder
 	t := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "RUN\tSTATE\tSTARTED\tTARGET\tNOTE")
 	for _, r := range runs {
 		note := strings.Join(strings.Fields(r.Note), " ") // a failure may quote a whole program's output
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", r.ID, r.State, r.Created.Local().Format(time.DateTime), r.Spec, note)
+		spec := r.Spec
+		if narrow {
+			spec = spec[strings.LastIndex(spec, "/")+1:]
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", r.ID, r.State, r.Created.Local().Format(time.DateTime), spec, note)
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -266,6 +273,12 @@ func runCancel(ctx context.Context, c *command, args []string, std stdio) (int, 
 		return exitUsage, &beagle.UsageError{
 			What:   "--judge is for runs on a Temporal server",
 			Remedy: "stop the run with 'beagle cancel', then 'beagle resume' it",
+		}
+	}
+	if !s.Works(run) {
+		return exitUsage, &beagle.UsageError{
+			What:   fmt.Sprintf("no process works on run %s", run.ID),
+			Remedy: "'beagle resume " + run.ID + "' takes it up again",
 		}
 	}
 	if err := s.RequestCancel(run.ID); err != nil {

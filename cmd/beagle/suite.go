@@ -61,8 +61,8 @@ func (o *suiteOptions) flags(f *flagSet) {
 	f.StringVar(&o.dir, "dir", "suite/tasks", "the `folder` whose folders are the tasks")
 	f.StringVar(&o.spec.Strategy, "strategy", o.spec.Strategy, "islands, best-of-n or rules-only-greedy")
 	f.Var(listFlag{&o.spec.Rules}, "rules",
-		"search with these rewrites and sets: default, all, suite (rewrites that apply only here), separated by "+
-			"`commas`")
+		"search with these `rewrites` and sets: default, all, suite (rewrites that apply only here), separated by "+
+			"commas")
 	f.IntVar(&o.seeds, "seeds", 1,
 		"searches on each task, with the seeds 1, 2, ...: the median counts, the spread is shown")
 	f.IntVar(&o.spec.Candidates, "candidates", o.spec.Candidates, "versions that a search may evaluate")

@@ -165,9 +165,13 @@ func runVerify(ctx context.Context, c *command, args []string, std stdio) (int, 
 		guarded:  *guarded,
 	}
 	p := newProgress(std.err, *quiet)
-	defer p.stop()
 	d := &local.Driver{Store: s, Watch: p.watch}
-	if err := d.Verify(ctx, spec, versions, show.tell); err != nil {
+	err = d.Verify(ctx, spec, versions, func(i int, v *beagle.Verdict) {
+		p.pause() // a verdict stays on the screen
+		show.tell(i, v)
+	})
+	p.stop()
+	if err != nil {
 		return exitFailed, errors.Join(err, show.err)
 	}
 	return show.end()

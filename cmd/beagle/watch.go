@@ -170,7 +170,9 @@ func runWatch(ctx context.Context, c *command, args []string, std stdio) (int, e
 		sources = []string{os.DevNull} // a finding needs no source
 	}
 	// Open the archive, and serve the command's own metrics.
-	job, err := o.job(c.name, sources, newProgress(std.err, o.quiet))
+	p := newProgress(std.err, o.quiet)
+	defer p.stop()
+	job, err := o.job(c.name, sources, p)
 	if err != nil {
 		return exitUsage, err
 	}
@@ -183,10 +185,11 @@ func runWatch(ctx context.Context, c *command, args []string, std stdio) (int, e
 		return exitUsage, err
 	}
 	defer stop()
-	if o.once {
-		return w.look(ctx)
+	if !o.once {
+		return w.forever(ctx)
 	}
-	return w.forever(ctx)
+	w.job.read.Progress = showProfiling(p, "") // a person waits for the only look
+	return w.look(ctx)
 }
 
 // A watcher is a watch at work.

@@ -48,7 +48,7 @@ func runWorker(ctx context.Context, c *command, args []string, std stdio) (int, 
 	kinds := fleet.Kinds
 	f := c.flags(std)
 	serverFlags(f, &server)
-	f.Var(listFlag{&kinds}, "queues", "kinds of work to take, separated by `commas`")
+	f.Var(listFlag{&kinds}, "queues", "`kinds` of work to take, separated by commas")
 	if _, err := parse(f, args, 0, 0); err != nil {
 		return exitUsage, err
 	}
@@ -103,8 +103,8 @@ func withFleet(
 		return exitNo, err
 	}
 	p := newProgress(std.err, o.quiet)
-	defer p.stop()
-	result, err := run(&fleet.Driver{Store: s, Server: server, Watch: p.watch, Log: std.err})
+	result, err := run(&fleet.Driver{Store: s, Server: server, Watch: p.watch, Log: p})
+	p.stop()
 	// The server carries the run on when this command ends: only its own word stops it.
 	var away *fleet.Detached
 	var stopped *fleet.Canceled

@@ -289,7 +289,8 @@ func TestCompileErrors(t *testing.T) {
 		"len(s)": "not a condition", "s + s == s": "does not fit", "x > 1": "there is no x", "os.Exit(1)": "cannot call",
 		"s == 1": "cannot be compared", "s == nil": "never nil", "sorted(s)": "does not fit", "m[s] == 1": "an index must",
 		"func() bool { return true }()": "cannot call", "s.x == 1": "no fields", "len(s, s) > 1": "one argument",
-		"(": "not a Go expression", "99999999999999999999 > 1": "does not fit 64 bits", "*s == 1": "not a pointer",
+		"(":                        "not a Go expression: expected operand, found 'EOF' at column 2",
+		"99999999999999999999 > 1": "does not fit 64 bits", "*s == 1": "not a pointer",
 	} {
 		if _, err := Compile(text, site); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)

@@ -2,9 +2,11 @@ package capture
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
+	"go/scanner"
 	"go/token"
 	"slices"
 	"strconv"
@@ -19,7 +21,11 @@ import (
 func Compile(text string, site wire.Site) (*wire.Program, error) {
 	x, err := parser.ParseExpr(text)
 	if err != nil {
-		return nil, questionError(text, site, "it is not a Go expression: "+strings.TrimPrefix(err.Error(), "1:"))
+		why := err.Error()
+		if list := (scanner.ErrorList)(nil); errors.As(err, &list) && len(list) > 0 {
+			why = fmt.Sprintf("%s at column %d", list[0].Msg, list[0].Pos.Column)
+		}
+		return nil, questionError(text, site, "it is not a Go expression: "+why)
 	}
 	c := compiler{site: site, prog: &wire.Program{Text: text}}
 	t := c.expr(x)

@@ -140,7 +140,7 @@ func (r *Records) add(p Pulled, s wire.Site, index int) {
 	}
 	// Add the losses and the source.
 	if d := p.Status.Session; d != nil && d.Dropped.Total() > 0 {
-		r.Dropped["dropped in the process: "+drops(d.Dropped)] += int(d.Dropped.Total())
+		r.Dropped["dropped in the process: "+dropReasons(d.Dropped)] += int(d.Dropped.Total())
 		r.Seen.Dropped += int(d.Dropped.Total())
 	}
 	build := p.Status.Process.Build
@@ -209,17 +209,34 @@ func prefixed(prefix, s string) string {
 	return prefix + s
 }
 
-// drops names the counters of a probe that are not zero.
-func drops(d wire.Dropped) string {
+// A dropCount is a counter of the calls that a probe dropped for one reason.
+type dropCount struct {
+	n   uint64
+	why string
+}
+
+// dropCounts returns the counters of a probe that are not zero.
+func dropCounts(d wire.Dropped) []dropCount {
+	return slices.DeleteFunc([]dropCount{
+		{d.Full, "no free slot"}, {d.Bytes, "over the bytes a second"}, {d.Large, "larger than a slot"},
+		{d.Torn, "changed while read"}, {d.Fault, "could not be read"}, {d.Late, "after the end"},
+	}, func(c dropCount) bool { return c.n == 0 })
+}
+
+// DescribeDrops returns the counters of a probe that are not zero, each with its reason.
+func DescribeDrops(d wire.Dropped) string {
 	var all []string
-	for _, c := range []struct {
-		n    uint64
-		what string
-	}{{d.Full, "no free slot"}, {d.Bytes, "over the bytes a second"}, {d.Large, "larger than a slot"},
-		{d.Torn, "changed while read"}, {d.Fault, "could not be read"}, {d.Late, "after the end"}} {
-		if c.n > 0 {
-			all = append(all, c.what)
-		}
+	for _, c := range dropCounts(d) {
+		all = append(all, fmt.Sprintf("%d %s", c.n, c.why))
+	}
+	return strings.Join(all, ", ")
+}
+
+// dropReasons returns the reasons alone, which are the same for many processes.
+func dropReasons(d wire.Dropped) string {
+	var all []string
+	for _, c := range dropCounts(d) {
+		all = append(all, c.why)
 	}
 	return strings.Join(all, ", ")
 }

@@ -68,7 +68,7 @@ func (x *inPlaceEvidence) record(ctx context.Context, files map[string]string) (
 			return nil, usage(fmt.Sprintf("--requires: no call of %s is recorded by itself: %s", name, reasonOf(err)),
 				"name the function that the condition is about, as in --requires 'NAME: CONDITION', or leave it out")
 		default:
-			x.watch.Stage("record", fmt.Sprintf("no calls of %s by themselves: %s", name, reasonOf(err)))
+			x.watch.Note("record", fmt.Sprintf("no calls of %s by themselves: %s", name, reasonOf(err)))
 			continue
 		}
 		x.entries = append(x.entries, e)

@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/beagle-go/beagle"
@@ -15,10 +16,11 @@ type Event struct {
 	Evaluated *EvaluatedEvent
 }
 
-// A StageEvent says that a stage began.
+// A StageEvent says that a stage began, or what came of one.
 type StageEvent struct {
 	Name   string // "target", "evidence", "survey", "corpus", "audit", "preview", "search", "sift", "measure", "verify"
 	Detail string
+	Over   bool `json:",omitempty"` // Detail is a result: the work that follows has not named itself yet
 }
 
 // An EvaluatedEvent follows every batch of candidates.
@@ -47,8 +49,23 @@ type Watcher func(Event)
 // Stage tells that a stage began.
 func (w Watcher) Stage(name, detail string) {
 	if w != nil {
-		w(Event{Stage: &StageEvent{name, detail}})
+		w(Event{Stage: &StageEvent{Name: name, Detail: detail}})
 	}
+}
+
+// Note reports what came of a stage.
+func (w Watcher) Note(name, detail string) {
+	if w != nil {
+		w(Event{Stage: &StageEvent{Name: name, Detail: detail, Over: true}})
+	}
+}
+
+// plural returns a number of things.
+func plural(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // Warn tells of something that the user should know.

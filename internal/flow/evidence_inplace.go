@@ -120,7 +120,7 @@ func noEvidenceError(corpus, inPlace *beagle.UsageError) error {
 func (pr *preparer) withCorpus(ctx context.Context, why *beagle.UsageError) error {
 	pr.tentative = false
 	pr.useCorpus()
-	pr.watch.Stage("evidence", "recorded calls, since "+why.What)
+	pr.watch.Note("evidence", "recorded calls, since "+why.What)
 	if err := pr.inputs.hopeless(); err != nil {
 		return err
 	}
@@ -183,7 +183,7 @@ func (x *inPlaceEvidence) observe(ctx context.Context, pr *preparer) error {
 		}
 	}
 	// Note what the search starts from: the evidence, the profile and the first moves.
-	x.watch.Stage("evidence", found.String())
+	x.watch.Note("evidence", found.String())
 	pr.ready.notePlace(found, recorded)
 	pr.ready.noteInputs(x.lab.unit, x.name(found, recorded), "")
 	pr.ready.noteOriginal(x.lab.root.ID, beagle.StaticFacts{})

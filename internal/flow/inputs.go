@@ -98,7 +98,7 @@ func (n *inputs) compose(
 		}}
 	}
 	n.hold(c, 0)
-	n.watch.Stage("corpus", fmt.Sprintf("%d inputs to search with, %d held out, %d generated",
+	n.watch.Note("corpus", fmt.Sprintf("%d inputs to search with, %d held out, %d generated",
 		len(c.Train), len(c.Holdout), len(c.Generated)))
 	blob, err = n.works.store.PutJSON(c)
 	return built, blob, err

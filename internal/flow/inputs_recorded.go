@@ -35,7 +35,7 @@ func (n *inputs) recording(record func() (*corpus.Captured, error)) (*corpus.Cap
 	key, ok := n.recordingKey()
 	var known recording
 	if ok && !n.spec.Anew && n.works.store.Cached(key, &known) {
-		n.watch.Stage("record",
+		n.watch.Note("record",
 			fmt.Sprintf("not again: the tests' calls are known since %s UTC, and the module is as it was; --anew "+
 				"records again", known.At))
 		return &known.Captured, nil

@@ -166,7 +166,8 @@ func (jd *judge) confirmed(ctx context.Context, f Field) (*confirmation, error) 
 	}
 	ms, from, err := traced(jd.works, "confirmed", jd.works.root.ID, in, func() ([]beagle.Measurement, error) {
 		jd.watch.Stage("measure",
-			fmt.Sprintf("%d finalists over 10 to 30 link layouts, at most %v", len(field), jd.spec.Measure))
+			fmt.Sprintf("%s over 10 to 30 link layouts, at most %v beside the links", plural(len(field), "finalist"),
+				jd.spec.Measure))
 		ms, err := jd.meter.confirm(ctx, field, f.Tried, jd.spec.Measure)
 		if err == nil {
 			err = jd.meter.byClass(ctx, field, ms)

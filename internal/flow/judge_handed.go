@@ -57,7 +57,9 @@ func (jd *judge) compare(ctx context.Context, entries []HandVersion) ([]Compared
 	}
 	// Measure the field, so that its ratios can be compared.
 	budget := jd.spec.Measure * time.Duration(len(field)+1) / 2
-	jd.watch.Stage("measure", fmt.Sprintf("%d versions over 10 to 30 link layouts, at most %v", len(field), budget))
+	jd.watch.Stage("measure",
+		fmt.Sprintf("%s over 10 to 30 link layouts, at most %v beside the links", plural(len(field), "version"),
+			budget))
 	ms, err := jd.meter.confirm(ctx, field, 1, budget)
 	if err != nil {
 		return nil, err
@@ -124,7 +126,7 @@ func (jd *judge) judgeSource(ctx context.Context, text, name string) (*beagle.Ve
 		return v, nil
 	}
 	// Measure the version.
-	jd.watch.Stage("measure", fmt.Sprintf("10 to 30 link layouts, at most %v", jd.spec.Measure))
+	jd.watch.Stage("measure", fmt.Sprintf("10 to 30 link layouts, at most %v beside the links", jd.spec.Measure))
 	ms, err := jd.meter.confirm(ctx, []beagle.Candidate{c}, 1, jd.spec.Measure)
 	if err != nil {
 		return nil, err

@@ -115,7 +115,7 @@ func (l *lifter) find(ctx context.Context, p *mutate.Pass) []lift.Match {
 	}
 	report := l.search(ctx, s, key)
 	if len(report.Matches) > 0 {
-		l.watch.Stage("lift", report.Summary())
+		l.watch.Note("lift", report.Summary())
 	}
 	return report.Matches
 }

@@ -104,7 +104,7 @@ func (m *mender) guarded(c beagle.Candidate, near *verify.NearContract) (*beagle
 	}
 	src, err := m.unit.Writer.Guarded(c.Source, near.Conjuncts)
 	if err != nil {
-		m.watch.Stage("guarded", fmt.Sprintf("it has no guarded form: %v", err))
+		m.watch.Note("guarded", fmt.Sprintf("it has no guarded form: %v", err))
 		return nil, nil
 	}
 	steps := c.Steps

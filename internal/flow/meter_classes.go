@@ -48,7 +48,8 @@ func (m *meter) byClass(ctx context.Context, cs []beagle.Candidate, ms []beagle.
 	// The rarer a class, the less the figure for all inputs shows it.
 	inorder.By(classes, func(a, b corpus.InputClass) int { return cmp.Compare(a.Share, b.Share) })
 	classes = classes[:min(len(classes), maxClasses)]
-	m.watch.Stage("measure", fmt.Sprintf("%d finalists on each of %d classes of inputs", len(idx), len(classes)))
+	m.watch.Stage("measure",
+		fmt.Sprintf("%s on each of %d classes of inputs", plural(len(idx), "finalist"), len(classes)))
 	faster := make([]beagle.Candidate, len(idx))
 	for v, i := range idx {
 		faster[v] = cs[i]

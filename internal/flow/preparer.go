@@ -208,6 +208,6 @@ func (pr *preparer) usePlace(because string) {
 		placeTimer: placeTimer{setting: pr.setting}, inputs: pr.inputs, verifier: pr.verifier, because: because,
 	}, true)
 	if because != "" {
-		pr.watch.Stage("evidence", "in place, inside the package's own tests: "+because)
+		pr.watch.Note("evidence", "in place, inside the package's own tests: "+because)
 	}
 }

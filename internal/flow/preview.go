@@ -50,7 +50,7 @@ func (pr *preparer) preview(ctx context.Context) error {
 	b := pr.screener.begin(ids, len(ids))
 	b.early = func(share []entrant) {
 		pr.ready.First = time.Since(pr.began).Seconds()
-		pr.watch.Stage("preview", b.shareText(share))
+		pr.watch.Note("preview", b.shareText(share))
 	}
 	if err := b.run(ctx, ids, ids); err != nil {
 		return err
@@ -64,7 +64,7 @@ func (pr *preparer) preview(ctx context.Context) error {
 	if pr.screener.preview.batch = out; pr.ready.First == 0 {
 		pr.ready.First = time.Since(pr.began).Seconds()
 	}
-	pr.watch.Stage("preview", previewText(out))
+	pr.watch.Note("preview", previewText(out))
 	return nil
 }
 
@@ -96,8 +96,11 @@ func (b *batchState) shareText(share []entrant) string {
 func previewText(out *EvaluatedBatch) string {
 	log := new(Log)
 	log.Add(out.Candidates, nil, Split{}, 0)
-	text := fmt.Sprintf("%d of the first %d versions behave as the original", log.Statuses()[beagle.Equal],
-		len(out.Candidates))
+	equal := log.Statuses()[beagle.Equal]
+	text := fmt.Sprintf("%d of the first %d versions behave as the original", equal, len(out.Candidates))
+	if len(out.Candidates) == 1 && equal == 1 {
+		text = "the first version behaves as the original"
+	}
 	if best := log.Best(); best != nil {
 		text += fmt.Sprintf(", the best is about %.2fx as fast", best.Screen.Point)
 	}

@@ -154,7 +154,7 @@ func (b *benchmarkEvidence) find(ctx context.Context) ([]inplace.Named, error) {
 	}
 	found, err := b.timer.place.Use(ctx, l.root.Source, score.Benchmarks, sandbox.LastCPU())
 	if err == nil {
-		b.timer.watch.Stage("score", score.String())
+		b.timer.watch.Note("score", score.String())
 	}
 	return found, err
 }

@@ -163,7 +163,7 @@ func (jd *judge) tellSpare(l *evolve.Lead, steps []int) {
 		names[i] = label(l.Loosened(step))
 	}
 	if len(names) > 0 {
-		jd.watch.Stage("sift", "no gain is shown of "+strings.Join(names, ", "))
+		jd.watch.Note("sift", "no gain is shown of "+strings.Join(names, ", "))
 	}
 }
 

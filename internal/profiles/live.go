@@ -33,7 +33,7 @@ func live(ctx context.Context, address string, o Options) ([]*hotspots.Profile, 
 	if err != nil {
 		return nil, err
 	}
-	found := make([][]*hotspots.Profile, len(pages))
+	found, missing := make([][]*hotspots.Profile, len(pages)), make([]string, len(pages))
 	g, ctx := errgroup.WithContext(ctx)
 	for i, page := range pages {
 		g.Go(func() (err error) {
@@ -49,12 +49,17 @@ func live(ctx context.Context, address string, o Options) ([]*hotspots.Profile, 
 			if errors.Is(err, context.Canceled) {
 				why = "stopped before the service answered"
 			}
-			o.Warn(fmt.Sprintf("no %s profile: %s", page, why))
+			missing[i] = fmt.Sprintf("no %s profile: %s", page, why)
 			return nil // the CPU profile alone will do
 		})
 	}
 	if err := g.Wait(); err != nil {
 		return nil, err
+	}
+	for _, why := range missing {
+		if why != "" {
+			o.Warn(why)
+		}
 	}
 	all := slices.Concat(found...)
 	for _, p := range all {

@@ -94,6 +94,18 @@ func TestBadSources(t *testing.T) {
 	}
 }
 
+// TestLiveUnreached checks that a service that does not answer gives one error, and no warning for
+// each of its pages.
+func TestLiveUnreached(t *testing.T) {
+	s := httptest.NewServer(nil)
+	s.Close()
+	var said []string
+	_, err := Read(t.Context(), []string{s.URL}, Options{Warn: func(text string) { said = append(said, text) }})
+	if err == nil || len(said) > 0 {
+		t.Errorf("%v, and the warnings %q", err, said)
+	}
+}
+
 // service returns a real server with net/http/pprof that works until the test ends.
 func service(t *testing.T) *httptest.Server {
 	t.Helper()

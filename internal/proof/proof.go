@@ -147,36 +147,37 @@ func (p *prover) level(from, to int) (sized, ok bool) {
 		p.simulate(list)
 		return sized, false
 	}
+	return sized, p.answer(list, to)
+}
+
+// answer reports whether the versions agree on all shapes of a bound.
+func (p *prover) answer(list []question, to int) (ok bool) {
 	if p.simulate(list) {
-		return sized, false
+		return false
 	}
-	return sized, p.solve(list)
+	if limit := withinLimits(func() { ok = p.solve(list) }); limit != "" {
+		p.res.Why = fmt.Sprintf("%s (bound %d)", limit, to)
+		return false
+	}
+	return ok
 }
 
 // questions makes the terms of all shapes, as far as the limits allow.
 func (p *prover) questions(shapes []exec.Shape, to int) (list []question, why string) {
-	// Running out of states or terms ends the question and not the program. Any other panic is a
-	// fault of ours.
-	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case exec.LimitReached:
-			why = fmt.Sprintf("%s (bound %d)", r.Why, to)
-		case term.Limit:
-			why = fmt.Sprintf("%v (bound %d)", r, to)
-		default:
-			panic(r)
+	limit := withinLimits(func() {
+		for _, m := range []*exec.Machine{p.m, p.n} {
+			// The number of turns grows with the lengths: a loop may take several turns for each
+			// element.
+			m.Begin(p.b.States, 4*to+72)
 		}
-	}()
-	for _, m := range []*exec.Machine{p.m, p.n} {
-		// The number of turns grows with the lengths: a loop may take several turns for each
-		// element.
-		m.Begin(p.b.States, 4*to+72)
-	}
-	for _, s := range shapes {
-		in := p.m.Input(p.params, s)
-		d := exec.Compare(p.m, p.n, in, p.m.Run(in), p.n.Run(in))
-		list = append(list, question{in, d})
+		for _, s := range shapes {
+			in := p.m.Input(p.params, s)
+			d := exec.Compare(p.m, p.n, in, p.m.Run(in), p.n.Run(in))
+			list = append(list, question{in, d})
+		}
+	})
+	if limit != "" {
+		return list, fmt.Sprintf("%s (bound %d)", limit, to)
 	}
 	return list, ""
 }

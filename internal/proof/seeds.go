@@ -48,10 +48,16 @@ func Seeds(ctx context.Context, orig, cand *exec.Program, lib *exec.Library, mos
 		}
 		when[key] = append(when[key], w)
 	})
-	// Ask for each side in turn, as long as the time allows.
-	var out []Side
+	return p.answers(sides, when, order)
+}
+
+// answers asks for each side in turn, until a limit is reached.
+func (p *prover) answers(sides map[string]*Side, when map[string][]shaped, order []string) (out []Side) {
+	limit := ""
 	for _, key := range order {
-		p.reach(sides[key], when[key])
+		if limit == "" {
+			limit = withinLimits(func() { p.reach(sides[key], when[key]) })
+		}
 		out = append(out, *sides[key])
 	}
 	return out
@@ -63,29 +69,23 @@ type shaped struct {
 	when *term.Term
 }
 
-// branches runs both versions on all shapes and reports their decisions.
+// branches runs both versions on all shapes, until a limit is reached, and reports their decisions.
 func (p *prover) branches(shapes []exec.Shape, most int, report func(key string, s Side, w shaped)) {
-	// Decisions found before a limit still count.
-	defer func() {
-		switch r := recover().(type) {
-		case nil, exec.LimitReached, term.Limit:
-		default:
-			panic(r)
-		}
-	}()
-	for i, m := range []*exec.Machine{p.m, p.n} {
-		version := []string{"original", "candidate"}[i]
-		m.Begin(p.b.States, 4*most+72)
-		for _, s := range shapes {
-			in := m.Input(p.params, s)
-			m.Observe()
-			m.Run(in)
-			for _, x := range m.Branches {
-				side := Side{Version: version, Line: m.Line(x.Pos), True: x.Side}
-				report(fmt.Sprint(version, x.Pos, x.Side), side, shaped{in, x.When})
+	withinLimits(func() {
+		for i, m := range []*exec.Machine{p.m, p.n} {
+			version := []string{"original", "candidate"}[i]
+			m.Begin(p.b.States, 4*most+72)
+			for _, s := range shapes {
+				in := m.Input(p.params, s)
+				m.Observe()
+				m.Run(in)
+				for _, x := range m.Branches {
+					side := Side{Version: version, Line: m.Line(x.Pos), True: x.Side}
+					report(fmt.Sprint(version, x.Pos, x.Side), side, shaped{in, x.When})
+				}
 			}
 		}
-	}
+	})
 }
 
 // reach looks for an input that takes a side.

@@ -120,18 +120,13 @@ func (w *wrapper) firstWrap(m *exec.Machine, p *exec.Program, line, lo, hi int) 
 }
 
 // wrapsAt runs a version on arguments of one length and lists the lines that wrap,
-// with their widths.
+// with their widths. A length that takes too long ends the search for this version.
 func (w *wrapper) wrapsAt(m *exec.Machine, p *exec.Program, n int) (lines map[int]int, ok bool) {
-	// A length that takes too long ends the search for this version.
-	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case exec.LimitReached, term.Limit:
-			lines, ok = nil, false
-		default:
-			panic(r)
-		}
-	}()
+	limit := withinLimits(func() { lines, ok = w.run(m, p, n) })
+	return lines, ok && limit == ""
+}
+
+func (w *wrapper) run(m *exec.Machine, p *exec.Program, n int) (lines map[int]int, ok bool) {
 	shape, err := exec.Uniform(w.params, n)
 	if err != nil {
 		return nil, false

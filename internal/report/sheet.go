@@ -274,7 +274,7 @@ func (p *page) figure(text string) {
 
 func (p *page) plot(title, svg string) {
 	p.heading(2, say("%s", title))
-	fmt.Fprintf(p, "%s\n", svg)
+	fmt.Fprintf(p, "<div class=\"plot\">%s</div>\n", svg)
 }
 
 func (p *page) fold(summary string, head []column, rows [][]cell) {

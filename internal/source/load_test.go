@@ -147,6 +147,7 @@ func TestLoadRefuses(t *testing.T) {
 		"./yaml.v3.Node":     "Node is a type, not a function",
 		"./yaml.v3":          "names a package",
 		"./nowhere.Double":   "there is no directory nowhere, and package",
+		"./node.Depths":      "name the function by a directory that is there",
 		"./deep.hidden":      "Did you mean ./internal/deep?",
 		"./broken.Bad":       `broken.go:3:`,
 		"./parse.Bad":        "parse.go:3:",

@@ -176,6 +176,9 @@ func (u *Unit) unknownFunction(p *packages.Package, name string, known []string)
 	if where, _, ok := strings.Cut(name, "."); ok && u.Package.Types.Scope().Lookup(where) == nil {
 		e.What = fmt.Sprintf("%s: there is no directory %s, and package %s has no type of that name", u.opts.Spec,
 			where, p.PkgPath)
+		// No method was meant, unless that of a type with a similar name.
+		methods := slices.DeleteFunc(slices.Clone(known), func(n string) bool { return !strings.Contains(n, ".") })
+		near = nearestNames(where, methods, func(n string) string { return n[:strings.Index(n, ".")] })
 	}
 	if len(near) == 0 && strings.Contains(name, ".") {
 		// Not Type.Method here, but perhaps package.Func elsewhere.
@@ -185,6 +188,8 @@ func (u *Unit) unknownFunction(p *packages.Package, name string, known []string)
 	switch {
 	case len(near) > 0:
 		e.Remedy = "Did you mean " + orList(near) + "?"
+	case strings.HasPrefix(u.opts.Spec, "./") && strings.Contains(name, "."):
+		e.Remedy = "name the function by a directory that is there, as in ./dir.Func"
 	case len(known) == 0:
 		e.Remedy = "the package has no functions under these build tags"
 	default:

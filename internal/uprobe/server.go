@@ -179,7 +179,7 @@ func (v *Server) beat(lease string) error {
 	if v.s == nil || v.s.lease != lease || v.s.ended != "" && v.s.drained {
 		why := "no session has this lease"
 		if v.disarmed != "" {
-			why += ": the last one ended since " + v.disarmed
+			why += ": the last one ended because " + v.disarmed
 		}
 		return fmt.Errorf("%s", why)
 	}

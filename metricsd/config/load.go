@@ -31,11 +31,10 @@ type Loader struct {
 // setting is a flag as given.
 type setting struct{ path, value string }
 
-// NewLoader reads the flags; environ is as os.Environ gives it. Usage goes to w.
+// NewLoader reads the flags; environ is as os.Environ gives it. Help goes to w.
 func NewLoader(verb string, args, environ []string, w io.Writer) (*Loader, error) {
 	l := &Loader{verb: verb, environ: environ}
 	set := flag.NewFlagSet("metricsd "+verb, flag.ContinueOnError)
-	set.SetOutput(w)
 	set.StringVar(&l.file, "config", "",
 		"YAML `file` with the configuration; "+fileVariable+" in the environment names one too")
 	defaults := Default()
@@ -57,7 +56,7 @@ func NewLoader(verb string, args, environ []string, w io.Writer) (*Loader, error
 			set.Func(path, usage, note)
 		}
 	}
-	if err := set.Parse(args); err != nil {
+	if err := ParseFlags(set, args, w); err != nil {
 		return nil, err
 	}
 	// As for every field, the flag wins over the environment.
@@ -65,7 +64,7 @@ func NewLoader(verb string, args, environ []string, w io.Writer) (*Loader, error
 		l.file = lookup(environ, fileVariable)
 	}
 	if set.NArg() > 0 {
-		return nil, fmt.Errorf("argument %q is not understood; metricsd %s takes flags only", set.Arg(0), verb)
+		return nil, &UsageError{set.Name(), fmt.Sprintf("argument %q: it takes flags only", set.Arg(0))}
 	}
 	return l, nil
 }

@@ -76,7 +76,7 @@ func (w *Work) compare(
 	f := &benchfile.Fitter{
 		Production: &hotspots.Subtree{Target: t.Target, Share: below.Share, Samples: below.Samples,
 			Effective: below.Effective, Callees: below.Callees, Lines: below.Lines},
-		Needed: 0.98, Seconds: benchSeconds, Say: func(text string) { w.say("compare", text) },
+		Needed: 0.98, Seconds: benchSeconds, Say: func(text string) { w.Watch.Note("compare", text) },
 	}
 	var fit *beagle.BenchmarkFit
 	var err error

@@ -115,8 +115,8 @@ func (l *Local) Search(t TargetOutcome) (TargetOutcome, error) {
 	if errors.As(err, &stopped) {
 		at.Run = stopped.Run
 		if interrupted(at, l.ctx.Err() != nil, bounded.Err() != nil, others) {
-			l.say("wait", fmt.Sprintf("%s has had %.0f s of processor time, and %s: the others go before it goes on",
-				at.Target, l.Used()-before, promise))
+			l.Watch.Note("wait", fmt.Sprintf("%s has had %.0f s of processor time, and %s: the others go before it "+
+				"goes on", at.Target, l.Used()-before, promise))
 		}
 		return t, l.ctx.Err()
 	}

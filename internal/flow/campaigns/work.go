@@ -273,7 +273,7 @@ func (w *Work) Enter(s *campaign.State, t TargetOutcome) (Stand, error) {
 		return Stand{}, err
 	}
 	if why := s.Enter(t.Target, t.Spent, t.Searched); why != "" {
-		w.say("next", why)
+		w.Watch.Note("next", why)
 	}
 	return w.Stand(s)
 }

@@ -286,7 +286,7 @@ func (e *engine) Show(calls int) {
 }
 
 func (e *engine) Warn(text string) { e.r.d.Watch.Warn(text) }
-func (e *engine) Say(text string)  { e.r.d.Watch.Stage("models", text) }
+func (e *engine) Say(text string)  { e.r.d.Watch.Note("models", text) }
 
 // guests returns the versions that wait in the run's inbox.
 func (r *run) guests() []store.Submission {

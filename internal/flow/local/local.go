@@ -199,7 +199,7 @@ func (r *run) save() error {
 // work takes a run through its stages: prepare, restore, search, judge and report.
 func (r *run) work(ctx context.Context) (*beagle.Result, error) {
 	if r.spec.Models.On() { // said before anything else, since something may leave the machine
-		r.d.Watch.Stage("models", r.spec.DescribeModels())
+		r.d.Watch.Note("models", r.spec.DescribeModels())
 	}
 	ready, err := r.prepare(ctx)
 	if err != nil {

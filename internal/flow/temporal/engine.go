@@ -299,7 +299,7 @@ func (e *engine) Show(int) {}
 // Warn and Say keep messages until a step can write them down.
 func (e *engine) Warn(text string) { e.keep(flow.Event{Warning: tail.Short(text, 600)}) }
 func (e *engine) Say(text string) {
-	e.keep(flow.Event{Stage: &flow.StageEvent{Name: "models", Detail: tail.Short(text, 600)}})
+	e.keep(flow.Event{Stage: &flow.StageEvent{Name: "models", Detail: tail.Short(text, 600), Over: true}})
 }
 
 func (e *engine) keep(what flow.Event) {
