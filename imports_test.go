@@ -47,6 +47,7 @@ var mayImport = map[string][]string{
 	"internal/proof/solve":       {},
 	"internal/proof/term":        {},
 	"internal/lint":              {},
+	"internal/lint/withtests":    {},
 	"suite":                      {""},
 	"suite/runner":               {"", "internal/procgroup", "internal/flow", "internal/flow/local", "internal/scratch", "internal/source", "suite"},
 	"mutate":                     {"", "internal/exports", "internal/syntax", "internal/symbol"},
