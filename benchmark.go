@@ -60,7 +60,7 @@ type BenchmarkFit struct {
 	Reached bool           `json:"reached"`          // the estimates of both are no less than needed
 	Shown   bool           `json:"shown"`            // and so is the lower end of both intervals
 	Enough  float64        `json:"enough,omitempty"` // samples of each that would show a likeness that is there
-	Seconds float64        `json:"seconds"`          // of a processor that the benchmark ran
+	Seconds float64        `json:"seconds"`          // of a processor for a profile of the benchmark, at most
 	Callees Similarity     `json:"callees"`
 	Lines   Similarity     `json:"lines"`
 	Itself  *SelfFit       `json:"itself,omitempty"`  // production with itself

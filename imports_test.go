@@ -115,7 +115,7 @@ var mayImport = map[string][]string{
 	"probe/rollout":              {"probe", "probe/wire"},
 	"probe/rollout/rollouthttp":  {"probe/rollout"},
 	"internal/similarity":        {""},
-	"internal/benchfile":         {"", "internal/corpus", "internal/hotspots", "internal/profiles", "internal/rt", "internal/scratch", "internal/similarity", "internal/source"},
+	"internal/benchfile":         {"", "internal/corpus", "internal/hotspots", "internal/procgroup", "internal/profiles", "internal/rt", "internal/scratch", "internal/similarity", "internal/source"},
 	"internal/gotool":            {"", "internal/harness", "internal/source", "internal/exports"},
 	"internal/inplace":           {"", "internal/inplace/live", "internal/rt", "internal/gotool", "internal/source", "internal/sandbox", "internal/harness", "internal/syntax", "internal/bench", "internal/tail"},
 	"internal/inplace/live":      {"internal/rt"},

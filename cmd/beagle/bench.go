@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/benchfile"
@@ -37,7 +38,8 @@ two are less alike than --similar, it tries pauses in which others take the cach
 whose input has just been read and other work between them, inputs that lie in memory and
 not in caches, inputs with one part near and another far away, more or fewer inputs until
 they repeat, and other shares of the groups. It compares the form that it chose with
-samples that were held out. It says what cannot be made alike, and why.
+samples that were held out. It says what cannot be made alike, and why. The search ends
+after --time or with Ctrl-C, and Beagle writes the most alike form so far.
 
 The cost of a short function depends on what its caller does between two calls. With
 --through the benchmark calls that caller, on the caller's recorded calls, and Beagle
@@ -58,7 +60,7 @@ Exit status:
        make it uncertain: the output says how many would show it ("shown" in JSON)
   1    written, and not as alike
   2    bad input
-  130  interrupted`,
+  130  interrupted; if other forms were tried, the most alike one so far is written`,
 }
 
 func init() { benchCommand.run = runBench }
@@ -75,6 +77,7 @@ type benchFlags struct {
 	stored         []*hotspots.Profile // of the sources that are no running services
 	similar        float64
 	seconds        float64
+	limit          time.Duration // of the search for another form
 	live           int
 	sample         benchfile.Options
 	asJSON, quiet  bool
@@ -106,7 +109,9 @@ func (o *benchFlags) flags(f *flagSet) {
 	f.StringVar(&o.state, "state", "auto", "inputs before a call: warm, cold (in memory), handed "+
 		"(just read, as by a caller), or auto for the one that is more alike")
 	f.StringVar(&o.pgo, "pgo", "", "compile the benchmark with this profile `file`, as production is")
-	f.Float64Var(&o.seconds, "seconds", 10, "processor seconds for each profile of the benchmark")
+	f.Float64Var(&o.seconds, "seconds", 10, "processor seconds for each profile of the benchmark, at most")
+	f.DurationVar(&o.limit, "time", 2*time.Minute, "end the search for a more alike form after this `duration`, "+
+		"and keep the most alike one so far")
 	f.IntVar(&o.live, "live", 30, "length of a live profile of production, in seconds")
 	f.IntVar(&o.sample.Inputs, "inputs", 256, "distinct inputs in the benchmark, approximately")
 	f.IntVar(&o.sample.Bytes, "bytes", 96<<10, "most bytes of source text for the inputs")
@@ -135,6 +140,9 @@ func (o *benchFlags) check() error {
 		return bad(fmt.Sprintf("--state %q is not known", o.state), "give auto, warm, cold or handed")
 	case !(o.seconds >= 0.1 && o.seconds <= 600):
 		return bad(fmt.Sprintf("--seconds %g is not between 0.1 and 600", o.seconds), "10 is the default")
+	case o.limit < time.Second:
+		return bad(fmt.Sprintf("--time %v is less than 1s", o.limit),
+			"2m is the default; --state warm tries no other state")
 	case o.live < 1 || o.live > 3600:
 		return bad(fmt.Sprintf("--live %d is not between 1 and 3600", o.live), "30 is common")
 	case o.sample.Inputs < 1 || o.sample.Inputs > 65_536:
@@ -191,7 +199,11 @@ func runBench(ctx context.Context, c *command, args []string, std stdio) (int, e
 		plan.Be(o.state)
 	}
 	p.stop()
-	return o.deliver(plan, fit, out)
+	status, err := o.deliver(plan, fit, out)
+	if err == nil && ctx.Err() != nil { // what was found by then is written
+		status = exitInterrupted
+	}
+	return status, err
 }
 
 // readFiles reads the profiles of all sources but running services, and looks for the file of
@@ -349,7 +361,7 @@ func (o *benchFlags) production(ctx context.Context, u *source.Unit, p *progress
 	if err != nil {
 		return nil, nil, err
 	}
-	f = &benchfile.Fitter{Needed: o.similar / 100, Seconds: o.seconds, State: o.state}
+	f = &benchfile.Fitter{Needed: o.similar / 100, Seconds: o.seconds, Limit: o.limit, State: o.state}
 	if f.Production, err = t.Subtree(u.Target.Spec()); err != nil {
 		return nil, nil, err
 	}

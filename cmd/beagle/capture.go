@@ -247,7 +247,7 @@ func (o *captureFlags) reach(ctx context.Context) ([]*capture.Client, func(), er
 	case len(o.pids) == 0:
 		return all, none, nil
 	case o.verb != "start":
-		clients, err := capture.Attached(o.pids)
+		clients, err := capture.Attached(ctx, o.pids)
 		return append(all, clients...), none, err
 	}
 	outside, err := capture.Attach(ctx, capture.Wish{PIDs: o.pids, Symbols: o.symbols, Names: o.start.Sites,

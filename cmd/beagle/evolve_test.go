@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -32,7 +33,7 @@ func TestEvolveScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"status": status, "field": field, "await": await, "latest": latest, "once": once,
+			"status": status, "field": field, "same": same, "await": await, "latest": latest, "once": once,
 		},
 		Setup: setup,
 	})
@@ -50,17 +51,34 @@ func field(ts *testscript.TestScript, neg bool, args []string) {
 	if rest, _ := d.Token(); rest != nil {
 		ts.Fatalf("%s holds more than one object", args[0])
 	}
-	var value any
-	ts.Check(json.Unmarshal([]byte(text), &value))
-	for part := range strings.SplitSeq(args[2], ".") {
-		object, ok := value.(map[string]any)
-		if value = object[part]; !ok || value == nil && !neg {
-			ts.Fatalf("%s has no field %s", args[0], args[2])
-		}
+	value := fieldOf(ts, args[0], args[2])
+	if value == nil && !neg {
+		ts.Fatalf("%s has no field %s", args[0], args[2])
 	}
 	shown := fmt.Sprint(value)
 	if regexp.MustCompile(args[3]).MatchString(shown) == neg {
 		ts.Fatalf("%s: %s is %s, want %s (not: %v)", args[0], args[2], shown, args[3], neg)
+	}
+}
+
+// fieldOf returns a field of the object in a file, nil if it has none.
+func fieldOf(ts *testscript.TestScript, file, path string) (value any) {
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(file)), &value))
+	for part := range strings.SplitSeq(path, ".") {
+		object, ok := value.(map[string]any)
+		if !ok {
+			ts.Fatalf("%s has no field %s", file, path)
+		}
+		value = object[part]
+	}
+	return value
+}
+
+// same checks that two objects have the same value in a field: same FILE FILE PATH.
+func same(ts *testscript.TestScript, neg bool, args []string) {
+	one, other := fieldOf(ts, args[0], args[2]), fieldOf(ts, args[1], args[2])
+	if one == nil || other == nil || reflect.DeepEqual(one, other) == neg {
+		ts.Fatalf("%s: %v in %s and %v in %s (not: %v)", args[2], one, args[0], other, args[1], neg)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/hotspots"
@@ -19,9 +20,15 @@ type Fitter struct {
 	Split      [2]*hotspots.Subtree // production's samples, divided by chance: one part to fit, one held out
 	Needed     float64              // similarity, such as 0.98
 	Seconds    float64              // of each profile
+	Limit      time.Duration        // of the search for another form; 0 for none
 	PGO        string               // profile for the compiler, "" for none
 	State      string               // warm, cold or auto
 	Say        func(string)
+
+	longest  float64         // seconds of a profile of calls that are a small part of the time; 0 for no bound
+	itself   *beagle.SelfFit // the comparison of production with itself, once it was made
+	programs programs
+	planted  func(context.Context, *Plan) (*Run, error) // profiles of tests; nil for real ones
 }
 
 // Compare returns how alike the profile of a run is to production's.
@@ -32,19 +39,26 @@ func (f *Fitter) Compare(run *hotspots.Subtree) *beagle.BenchmarkFit {
 	for _, c := range p.Callers[:min(len(p.Callers), mostCallers)] {
 		out.Callers = append(out.Callers, beagle.CallerShare{Function: c.Target, Share: c.Share})
 	}
+	out.Itself = f.self()
+	worst := similarity.Worst(out.Callees, out.Lines)
+	out.Reached = worst.Estimate >= f.Needed
+	out.Shown = min(out.Callees.Low, out.Lines.Low) >= f.Needed
+	return out
+}
+
+// self compares production with itself: its earlier profiles with the later ones, or else halves of
+// its samples. It returns nil without halves.
+func (f *Fitter) self() *beagle.SelfFit {
 	halves := f.Halves
 	byTime := halves[0] != nil && halves[1] != nil
 	if !byTime {
 		halves = f.Split
 	}
-	if halves[0] != nil && halves[1] != nil {
-		out.Itself = &beagle.SelfFit{ByTime: byTime}
-		out.Itself.Callees, out.Itself.Lines = similarities(halves[0], halves[1])
+	if f.itself == nil && halves[0] != nil && halves[1] != nil {
+		f.itself = &beagle.SelfFit{ByTime: byTime}
+		f.itself.Callees, f.itself.Lines = similarities(halves[0], halves[1])
 	}
-	worst := similarity.Worst(out.Callees, out.Lines)
-	out.Reached = worst.Estimate >= f.Needed
-	out.Shown = min(out.Callees.Low, out.Lines.Low) >= f.Needed
-	return out
+	return f.itself
 }
 
 // mostCallers bounds the callers that a comparison lists.
@@ -78,8 +92,13 @@ type try struct {
 //
 // The best of several forms looks better than it is, by chance. So forms are compared with one half
 // of production's samples. The chosen one is profiled anew, and compared with the other half.
+//
+// The search ends at its limit, and when the context ends. Fit then returns the most alike form so
+// far, and a warning. A context that ends before the first comparison is an error.
 func (f *Fitter) Fit(ctx context.Context, p *Plan) (*beagle.BenchmarkFit, error) {
+	defer f.close()
 	p.Be(f.State)
+	f.longest = f.Limit.Seconds() / ofJudged
 	first, err := f.attempt(ctx, *p, "the recorded shares")
 	if err != nil {
 		return nil, err
@@ -89,48 +108,85 @@ func (f *Fitter) Fit(ctx context.Context, p *Plan) (*beagle.BenchmarkFit, error)
 	}
 	// Fit to one half.
 	fitter := *f
+	fitter.longest = f.Limit.Seconds() / ofTried
 	held := f.Split[0] != nil && f.Split[1] != nil
 	if held {
 		fitter.Production = f.Split[0]
 		first.fit = fitter.Compare(first.run.Subtree)
 	}
-	tries, best, err := fitter.search(ctx, first)
+	tries, best, ended, err := fitter.limited(ctx, first)
 	if err != nil {
 		return nil, err
 	}
 	*p = best.plan
 	if best == first { // compare it with all samples again: nothing was chosen
 		first.fit = f.Compare(first.run.Subtree)
-		return f.conclude(tries, best), nil
+		return f.conclude(tries, best, ended...), nil
 	}
-	if !held {
-		return f.conclude(tries, best), nil
+	if !held || ctx.Err() != nil {
+		return fitter.conclude(tries, best, append(ended, notHeld)...), nil
 	}
 	// Compare the form with the other half.
-	fitter.Production = f.Split[1]
+	fitter.Production, fitter.longest = f.Split[1], f.longest
 	last, err := fitter.attempt(ctx, best.plan, "profiled anew, against the samples that were held out")
+	if ctx.Err() != nil {
+		fitter.Production = f.Split[0]
+		return fitter.conclude(tries, best, append(ended, notHeld)...), nil
+	}
 	if err != nil {
 		return nil, err
 	}
 	last.fit.Held = true
 	last.groups = best.groups
-	return fitter.conclude(append(tries, last), last), nil
+	return fitter.conclude(append(tries, last), last, ended...), nil
 }
 
-// search tries other forms than the first, and returns all of them and the most alike one.
-func (f *Fitter) search(ctx context.Context, first *try) (tries []*try, best *try, err error) {
-	tries, best = []*try{first}, first
-	attempt := func(plan Plan, what string) (*try, error) {
-		t, err := f.attempt(ctx, plan, what)
+// notHeld warns of a fit that no other samples have confirmed.
+const notHeld = "the form was chosen by the samples that it is compared with here, so it looks more alike than it " +
+	"is; no others were held out"
+
+// limited searches until the limit, or until the context ends. It returns all forms that were
+// tried, the most alike one, and a warning if it ended early.
+func (f *Fitter) limited(ctx context.Context, first *try) (tries []*try, best *try, ended []string, err error) {
+	within, cancel := ctx, func() {}
+	if f.Limit > 0 {
+		within, cancel = context.WithTimeout(ctx, f.Limit)
+		f.Say(fmt.Sprintf("less alike than needed: trying other forms for at most %v", f.Limit))
+	}
+	defer cancel()
+	tries = []*try{first}
+	best, err = f.search(within, first, func(plan Plan, what string) (*try, error) {
+		t, err := f.attempt(within, plan, what)
 		if err == nil {
 			tries = append(tries, t)
 		}
 		return t, err
+	})
+	if err == nil || within.Err() == nil {
+		return tries, best, nil, err
 	}
+	best = first
+	for _, t := range tries {
+		if better(t, best) {
+			best = t
+		}
+	}
+	why := fmt.Sprintf("after %v", f.Limit)
+	if ctx.Err() != nil {
+		why = "when it was interrupted"
+	}
+	return tries, best, []string{"the search for a form ended " + why + ", and not all forms were tried"}, nil
+}
+
+// search tries other forms than the first, and returns the most alike one.
+func (f *Fitter) search(
+	ctx context.Context, first *try, attempt func(Plan, string) (*try, error),
+) (best *try, err error) {
+	best = first
 	// Others take the caches while a service waits: the call finds less of what it keeps.
 	if f.State == "auto" {
 		if best, err = f.pause(first, attempt); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
 	p := best.plan
@@ -138,7 +194,7 @@ func (f *Fitter) search(ctx context.Context, first *try) (tries []*try, best *tr
 	if unlike(best) && f.State == "auto" {
 		handed, err := f.hand(p, attempt)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if handed != nil && better(handed, best) {
 			best = handed
@@ -149,7 +205,7 @@ func (f *Fitter) search(ctx context.Context, first *try) (tries []*try, best *tr
 	if unlike(best) && f.State == "auto" && p.CanBeCold() && !best.plan.Handed {
 		t, err := attempt(p.cold(), "the recorded shares")
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if better(t, best) {
 			best = t
@@ -159,7 +215,7 @@ func (f *Fitter) search(ctx context.Context, first *try) (tries []*try, best *tr
 	if unlike(best) && f.State == "auto" && len(p.movable()) > 1 {
 		t, err := f.parts(near, attempt)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if better(t, best) {
 			best = t
@@ -167,27 +223,27 @@ func (f *Fitter) search(ctx context.Context, first *try) (tries []*try, best *tr
 	}
 	if unlike(best) && len(best.plan.Far) == 0 {
 		if best, err = f.scale(best, attempt); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
 	// Last, doubt the recorded shares of the groups themselves.
 	if unlike(best) && len(p.Groups) > 1 {
 		plan, groups, err := f.reweigh(ctx, best)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		best.groups = groups
 		if plan != nil {
 			t, err := attempt(*plan, "shares moved towards production's profile")
 			if err != nil {
-				return nil, nil, err
+				return nil, err
 			}
 			if t.groups = groups; better(t, best) {
 				best = t
 			}
 		}
 	}
-	return tries, best, nil
+	return best, nil
 }
 
 // scale returns the most alike form with more inputs until they repeat, or else with fewer: four
@@ -273,29 +329,14 @@ func better(a, b *try) bool { return score(a) > score(b)+0.01+0.1*a.plan.moved }
 // chance, and then even be taken for one that is as alike as needed.
 func score(t *try) float64 { return min(t.fit.Callees.Low, t.fit.Lines.Low) }
 
-// mostLonger bounds how much longer a form is profiled whose calls are a small part of its time.
-const mostLonger = 8
-
-// attempt builds and profiles one form.
+// attempt profiles one form.
 func (f *Fitter) attempt(ctx context.Context, plan Plan, what string) (*try, error) {
 	what += ", " + plan.state()
-	text, err := plan.File(Form{Fast: true})
-	if err != nil {
-		return nil, err
+	profile := f.profile
+	if f.planted != nil {
+		profile = f.planted
 	}
-	b, err := plan.build(ctx, text, f.PGO)
-	if err != nil {
-		return nil, err
-	}
-	defer b.Close()
-	pattern := "^" + plan.Benchmarks()[0] + "$"
-	run, err := b.Profile(ctx, pattern, f.Seconds)
-	if err == nil && (plan.Work > 0 || plan.Pause > 0 || plan.through()) { // most of the time is no call's
-		run, err = b.Profile(ctx, pattern, f.Seconds*min(1/run.Subtree.Share, mostLonger))
-	}
-	if err == nil {
-		err = b.Lacks(run, f.Production)
-	}
+	run, err := profile(ctx, &plan)
 	if err != nil {
 		return nil, err
 	}
@@ -304,6 +345,65 @@ func (f *Fitter) attempt(ctx context.Context, plan Plan, what string) (*try, err
 		100*t.fit.Lines.Estimate, run.Subtree.Effective))
 	return t, nil
 }
+
+const (
+	mostLonger = 8  // times as long is a form profiled whose calls are a small part of its time
+	ofTried    = 12 // and no longer than this part of the limit, so that the search gets far
+	ofJudged   = 4  // the same for the first form and the chosen one
+	mostMore   = 4  // times production's samples are enough: more hardly narrow the interval
+	firstPart  = 0.2
+	mostParts  = 6 // in which a form is profiled
+	longerPart = 3 // times all before, at most: the start of the program takes more of a short one
+)
+
+// profile builds and profiles a form. It begins with a part of the seconds, which tells how many
+// samples it takes in a second, and goes on in longer ones.
+func (f *Fitter) profile(ctx context.Context, plan *Plan) (*Run, error) {
+	b, err := f.program(ctx, plan, Form{Fast: true})
+	if err != nil {
+		return nil, err
+	}
+	run := &Run{}
+	pattern := "^" + plan.Benchmarks()[0] + "$"
+	seconds := firstPart * f.Seconds
+	for part := 0; part < mostParts && seconds > 0; part++ {
+		err = b.extend(ctx, run, pattern, seconds, plan.numbers())
+		missed := run.Subtree == nil && run.Seconds < f.Seconds && ctx.Err() == nil // by so few samples
+		if err != nil && !missed {
+			return nil, err
+		}
+		seconds = f.more(run, plan.partial())
+	}
+	if run.Subtree == nil {
+		return nil, err
+	}
+	return run, b.Lacks(run, f.Production)
+}
+
+// more returns for how many more seconds a form is profiled: until it has had its own, or its
+// samples are enough. Where it is partial, calls may be a small part of its time.
+func (f *Fitter) more(run *Run, partial bool) float64 {
+	most := f.Seconds
+	if s := run.Subtree; s != nil {
+		if partial {
+			longer := most * min(1/s.Share, mostLonger)
+			if f.longest > 0 {
+				longer = min(longer, f.longest)
+			}
+			most = max(most, longer)
+		}
+		if enough := mostMore * f.Production.Effective; enough > 0 {
+			most = min(most, enough/s.Effective*run.Seconds)
+		}
+	}
+	if left := most - run.Seconds; left > most/10 {
+		return min(left, longerPart*run.Seconds)
+	}
+	return 0
+}
+
+// partial reports whether most of the benchmark's time may be no call's.
+func (p *Plan) partial() bool { return p.Work > 0 || p.Pause > 0 || p.through() }
 
 const (
 	leastMoved = 0.005 // a smaller change of the weights is noise
@@ -323,15 +423,10 @@ func mostWeight(g Group) float64 { return min(maxWeight, float64(g.Distinct)+1) 
 func (f *Fitter) reweigh(ctx context.Context, from *try) (*Plan, []*hotspots.Subtree, error) {
 	// Build a benchmark with a part for each group.
 	plan := from.plan
-	text, err := plan.File(Form{Fast: true, Apart: true})
+	b, err := f.program(ctx, &plan, Form{Fast: true, Apart: true})
 	if err != nil {
 		return nil, nil, err
 	}
-	b, err := plan.build(ctx, text, f.PGO)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer b.Close()
 	f.Say(fmt.Sprintf("profiling each of %d groups alone", len(plan.Groups)))
 	// Profile the groups that have a notable share.
 	var alone []*hotspots.Subtree
@@ -343,7 +438,7 @@ func (f *Fitter) reweigh(ctx context.Context, from *try) (*Plan, []*hotspots.Sub
 			continue
 		}
 		run, err := b.Profile(ctx, fmt.Sprintf("^Benchmark%sApart$/^g%d$", plan.name(), i),
-			max(0.5, f.Seconds*math.Sqrt(g.Share)/2))
+			max(0.5, f.Seconds*math.Sqrt(g.Share)/2), plan.numbers()...)
 		if errors.As(err, new(unreached)) {
 			continue // the caller takes another way for these inputs: they move nothing here
 		}
@@ -351,7 +446,7 @@ func (f *Fitter) reweigh(ctx context.Context, from *try) (*Plan, []*hotspots.Sub
 			return nil, nil, err
 		}
 		which = append(which, i)
-		cost := run.Busy * run.Subtree.Share
+		cost := run.busy()
 		costs = append(costs, cost)
 		start = append(start, g.Weight*cost)
 		most = append(most, mostWeight(g))
@@ -396,9 +491,11 @@ func (p *Plan) weighed(which []int, shares, costs []float64) *Plan {
 	return &out
 }
 
-// conclude returns the best try's fit, with all tries and the reasons why the rest is not alike.
-func (f *Fitter) conclude(tries []*try, best *try) *beagle.BenchmarkFit {
+// conclude returns the best try's fit, with all tries, the reasons why the rest is not alike, and
+// warnings.
+func (f *Fitter) conclude(tries []*try, best *try, warnings ...string) *beagle.BenchmarkFit {
 	out := best.fit
+	out.Warnings = append(out.Warnings, warnings...)
 	for _, t := range tries {
 		out.Tried = append(out.Tried, beagle.BenchmarkTry{
 			What: t.what, Callees: t.fit.Callees.Estimate, Lines: t.fit.Lines.Estimate, Nanos: t.run.call(),
@@ -512,6 +609,7 @@ func tooFew(fit *beagle.BenchmarkFit) string {
 
 // Measure compares the plan's benchmark with production as it is.
 func (f *Fitter) Measure(ctx context.Context, p *Plan) (*beagle.BenchmarkFit, error) {
+	defer f.close()
 	t, err := f.attempt(ctx, *p, "the recorded shares")
 	if err != nil {
 		return nil, err

@@ -91,8 +91,12 @@ func (p *Plan) writeWork(b *strings.Builder) {
 		}
 		fmt.Fprintf(&pieces, "%sPiece[[%d]byte], ", p.lower(), k+1)
 	}
+	taken := ""
+	if p.open {
+		taken = "[:" + p.number(piecesName, p.Work) + "]"
+	}
 	fmt.Fprintf(b, `var %[1]sWork = []func(uint64) uint64{%[2]s
-}
+}%[3]s
 
 var (
 	%[1]sBlock = make([]byte, 1<<20)
@@ -120,7 +124,7 @@ func %[1]sStep(x, n uint64) uint64 {
 	return x*6364136223846793005 + n
 }
 
-`, p.lower(), pieces.String())
+`, p.lower(), pieces.String(), taken)
 }
 
 // setupText returns the statements before each call.

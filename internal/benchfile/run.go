@@ -15,6 +15,7 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/hotspots"
 	"github.com/beagle-go/beagle/internal/inorder"
+	"github.com/beagle-go/beagle/internal/procgroup"
 	"github.com/beagle-go/beagle/internal/profiles"
 	"github.com/beagle-go/beagle/internal/scratch"
 	"github.com/beagle-go/beagle/internal/source"
@@ -26,11 +27,6 @@ type Bench struct {
 	of      *beagle.Target // the function that is compared
 	scratch *scratch.Dir
 	program string
-}
-
-// build compiles the plan's benchmark.
-func (p *Plan) build(ctx context.Context, text, pgo string) (*Bench, error) {
-	return Build(ctx, p.Unit, &p.For.Target, p.Path(), text, pgo)
 }
 
 // Build compiles the tests of a unit's package, to profile them below a function, which may be
@@ -58,6 +54,7 @@ func Build(ctx context.Context, u *source.Unit, of *beagle.Target, path, text, p
 	}
 	cmd := exec.CommandContext(ctx, "go", append(args, ".")...)
 	cmd.Dir = u.Target.PkgDir
+	procgroup.Own(cmd)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		b.Close()
 		if ctx.Err() != nil {
@@ -78,9 +75,11 @@ func (b *Bench) Close() { b.scratch.Remove() }
 type Run struct {
 	Nanos   float64 // a round of the loop
 	Busy    float64 // the same of the processor's time, which no other process makes longer
+	Seconds float64 // of a processor that the benchmark had
 	Table   *hotspots.Table
 	Subtree *hotspots.Subtree
 	Part    *beagle.BenchmarkPart // nil when no loop is seen to call the target
+	all     []*hotspots.Profile   // of its rounds
 	lacking []string              // callees of production that the program does not have
 	empty   error                 // says why a round has no profile; others may have one
 }
@@ -102,6 +101,9 @@ func (b *Bench) Lacks(run *Run, production *hotspots.Subtree) error {
 // call returns the time of a call, without what the benchmark does between calls.
 func (r *Run) call() float64 { return r.Nanos * r.Subtree.Share }
 
+// busy returns the processor's time of a call, without what the benchmark does between calls.
+func (r *Run) busy() float64 { return r.Busy * r.Subtree.Share }
+
 // An unreached is the error of a benchmark that does not call the function that is compared.
 type unreached struct{ *beagle.UsageError }
 
@@ -113,49 +115,60 @@ var nanosPerOp = regexp.MustCompile(`(?m)\s([0-9]+)\s+([0-9.]+) ns/op`)
 const maxRounds = 12
 
 // Profile runs benchmarks until they have used this many seconds of a processor, and returns where
-// the time below the target went. pattern is in the form of -bench.
-func (b *Bench) Profile(ctx context.Context, pattern string, seconds float64) (*Run, error) {
+// the time below the target went. pattern is in the form of -bench, and env is added to the
+// environment.
+func (b *Bench) Profile(ctx context.Context, pattern string, seconds float64, env ...string) (*Run, error) {
 	run := &Run{}
-	var all []*hotspots.Profile
+	if err := b.extend(ctx, run, pattern, seconds, env); err != nil {
+		return nil, err
+	}
+	return run, nil
+}
+
+// extend profiles benchmarks for more seconds, and adds their samples to a run.
+func (b *Bench) extend(ctx context.Context, run *Run, pattern string, seconds float64, env []string) error {
 	for left, round := seconds, 0; left > seconds/20 && round < maxRounds; round++ {
-		p, used, err := b.runOnce(ctx, pattern, min(seconds, max(left, 0.2)), run)
+		p, used, err := b.runOnce(ctx, pattern, min(seconds, max(left, 0.2)), env, run)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		all = append(all, p...)
+		run.all = append(run.all, p...)
+		run.Seconds += used
 		left -= used
 	}
-	if len(all) == 0 {
-		return nil, run.empty
+	if len(run.all) == 0 {
+		return run.empty
 	}
-	for _, p := range all {
+	for _, p := range run.all {
 		p.Group = pattern // windows of one program: each sample weighs the same
 	}
 	var err error
-	if run.Table, err = Rank(b.of, all); err != nil {
-		return nil, err
+	if run.Table, err = Rank(b.of, run.all); err != nil {
+		return err
 	}
 	run.Subtree, err = run.Table.Subtree(b.of.Spec())
 	if err != nil {
-		return nil, unreached{&beagle.UsageError{
+		return unreached{&beagle.UsageError{
 			What: fmt.Sprintf("%s does not reach %s: none of its %d samples is there", pattern, b.of.Spec(),
 				run.Table.Samples),
 			Remedy: "benchmark what calls it, or give the profile more samples with --seconds",
 		}}
 	}
-	run.Part = part(all, run.Subtree.Symbols)
-	return run, nil
+	run.Part = part(run.all, run.Subtree.Symbols)
+	return nil
 }
 
 // runOnce runs benchmarks once. It returns their profile, and the processor's seconds that they
 // had.
-func (b *Bench) runOnce(ctx context.Context, pattern string, seconds float64, run *Run) (
+func (b *Bench) runOnce(ctx context.Context, pattern string, seconds float64, env []string, run *Run) (
 	all []*hotspots.Profile, used float64, err error,
 ) {
 	file := filepath.Join(b.scratch.Path, "cpu.pprof")
 	cmd := exec.CommandContext(ctx, b.program, "-test.run=^$", "-test.bench="+pattern, "-test.cpu=1",
 		"-test.benchtime="+strconv.FormatFloat(seconds, 'f', 3, 64)+"s", "-test.cpuprofile="+file)
 	cmd.Dir = b.unit.Target.PkgDir
+	cmd.Env = append(cmd.Environ(), env...)
+	procgroup.Own(cmd)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

@@ -42,6 +42,7 @@ type Plan struct {
 	Places   int    // in memory, for each input that is called as often; 0 is 1
 	Notes    []string
 	moved    float64 // by how much Fit changed the groups' weights
+	open     bool    // its program takes numbers from the environment
 	bytes    int     // bound of the source text
 	strata   []corpus.InputClass
 	from     *pool

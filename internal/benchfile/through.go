@@ -118,11 +118,31 @@ func (p *Plan) withoutGiven(name string) string {
 	return cmp.Or(strings.Join(words, "; "), "all inputs")
 }
 
-// givenText declares the values of parameters that no record holds.
-func (p *Plan) givenText() string {
-	var b strings.Builder
-	for _, g := range p.Given {
-		fmt.Fprintf(&b, "\tvar given%d %s = %s\n", g.Param, p.Unit.Target.Params[g.Param].Type, g.Expr)
+// writeGiven declares the function that makes the values of parameters that no record holds. The
+// expressions have a scope of their own, so that a benchmark's variables hide no names of the
+// package.
+func (p *Plan) writeGiven(b *strings.Builder) {
+	if len(p.Given) == 0 {
+		return
 	}
-	return b.String()
+	var types, values []string
+	for _, g := range p.Given {
+		types = append(types, strings.Replace(p.Unit.Target.Params[g.Param].Type, "...", "[]", 1))
+		values = append(values, g.Expr)
+	}
+	comment(b, fmt.Sprintf("%sGiven makes the values that all calls share.", p.lower()))
+	fmt.Fprintf(b, "func %sGiven() (%s) {\n\treturn %s\n}\n\n", p.lower(), strings.Join(types, ", "),
+		strings.Join(values, ", "))
+}
+
+// givenText declares variables with the values of parameters that no record holds.
+func (p *Plan) givenText() string {
+	if len(p.Given) == 0 {
+		return ""
+	}
+	var names []string
+	for _, g := range p.Given {
+		names = append(names, fmt.Sprintf("given%d", g.Param))
+	}
+	return fmt.Sprintf("\t%s := %sGiven()\n", strings.Join(names, ", "), p.lower())
 }

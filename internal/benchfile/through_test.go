@@ -1,11 +1,15 @@
 package benchfile
 
 import (
+	"context"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/hotspots"
@@ -386,29 +390,199 @@ func TestPause(t *testing.T) {
 	})
 }
 
-// TestPauses makes pauses more frequent as long as that gains, and begins with rare ones that do
-// not show.
+// pausing is a function whose calls cost more after a pause: the first ones find less in caches.
+type pausing struct{ refill float64 } // calls until the caches are full again
+
+// run returns the profile of a form of the function with these samples.
+func (c pausing) run(every int, samples float64) *Run {
+	const warm, own, wait = 100.0, 30.0, 2000.0 // ns: of a call, of that its own code, all that a pause costs
+	again := 0.0
+	if every > 0 {
+		again = wait * (1 - math.Exp(-float64(every)/c.refill)) / float64(every)
+	}
+	parts := map[string]float64{"m.own": own, "m.kept": warm - own + again}
+	for name := range parts {
+		parts[name] = math.Round(samples * parts[name] / (warm + again))
+	}
+	return &Run{Busy: warm + again, Subtree: &hotspots.Subtree{Target: "m.F", Share: 1, Effective: samples,
+		Callees: parts, Lines: parts}}
+}
+
+// TestPauses finds after how many calls production pauses by a few forms, also where caches are
+// still not full when the next pause comes. It does not try pauses that do not gain.
 func TestPauses(t *testing.T) {
-	for most, want := range map[int][]int{
-		0: pauses, 1: append(slices.Clone(pauses), 2), 32: {256, 64, 16, 128, 32}, 256: {256, 64, 512, 128},
-	} {
+	for _, c := range []struct {
+		every  int // in production
+		refill float64
+		most   int // forms
+	}{{0, 5, 1}, {200, 5, 2}, {64, 5, 2}, {40, 15, 3}, {16, 5, 1}, {10, 5, 3}, {4, 5, 2}, {1, 2, 3}} {
 		var tried []int
+		const samples = 1_000_000
+		f := &Fitter{Needed: 0.98, Say: func(string) {}}
+		world := pausing{c.refill}
+		f.Production = world.run(c.every, samples).Subtree
 		form := func(p Plan) *try {
-			alike := 0.5
-			if p.Pause > 0 && most > 0 {
-				alike = 0.9 - 0.1*math.Abs(math.Log2(float64(p.Pause)/float64(most)))
-			}
-			s := beagle.Similarity{Estimate: alike, Low: alike, High: alike}
-			return &try{plan: p, fit: &beagle.BenchmarkFit{Callees: s, Lines: s, Needed: 0.98}}
+			run := world.run(p.Pause, samples)
+			return &try{plan: p, run: run, fit: f.Compare(run.Subtree)}
 		}
-		best, err := (&Fitter{}).pause(form(Plan{}), func(p Plan, _ string) (*try, error) {
+		best, err := f.pause(form(Plan{}), func(p Plan, _ string) (*try, error) {
 			tried = append(tried, p.Pause)
 			return form(p), nil
 		})
-		if err != nil || best.plan.Pause != most || !slices.Equal(tried, want) {
-			t.Errorf("most alike with %d: %d, tried %v %v", most, best.plan.Pause, tried, err)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := best.plan.Pause
+		if unlike(best) || len(tried) > c.most || (c.every == 0) != (found == 0) {
+			t.Errorf("a pause after %d calls, filled after %g: %d, tried %v: %.3f", c.every, c.refill, found, tried,
+				best.fit.Callees.Estimate)
 		}
 	}
+}
+
+// TestFitEnds: a fit that ends early keeps the most alike form so far, and says so. One without
+// samples that were held out says that, too.
+func TestFitEnds(t *testing.T) {
+	u, c := load(t, "Find", each(20, `{"args": {"n": %d}}`)...)
+	plan, err := Select(u, c, bounds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	world := pausing{5}
+	for _, c := range []struct {
+		name  string
+		limit time.Duration
+		stop  int // the interrupt comes in this profile
+		held  bool
+		pause int // of the form that is kept
+		want  string
+	}{
+		{"to its end", 0, 0, true, 4, ""},
+		{"without halves", 0, 0, false, 4, notHeld},
+		{"at the limit", time.Nanosecond, 0, true, 0, "ended after 1ns, and not all"},
+		{"interrupted in the search", 0, 3, true, 16, "when it was interrupted, and not all forms were tried; " + notHeld},
+		{"interrupted in the last profile", 0, 4, true, 4, notHeld},
+	} {
+		ctx, interrupt := context.WithCancel(t.Context())
+		profiles := 0
+		f := &Fitter{Production: world.run(4, 20_000).Subtree, Needed: 0.98, Limit: c.limit, State: "auto",
+			Say: func(string) {}}
+		f.planted = func(ctx context.Context, p *Plan) (*Run, error) {
+			if profiles++; profiles == c.stop {
+				interrupt()
+			}
+			return world.run(p.Pause, 10_000), ctx.Err()
+		}
+		if c.held {
+			f.Split = [2]*hotspots.Subtree{world.run(4, 10_000).Subtree, world.run(4, 10_000).Subtree}
+		}
+		p := *plan
+		fit, err := f.Fit(ctx, &p)
+		if interrupt(); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		warnings := strings.Join(fit.Warnings, "; ")
+		confirmed := c.name == "to its end"
+		if p.Pause != c.pause || fit.Held != confirmed || !strings.Contains(warnings, c.want) ||
+			confirmed && strings.Contains(warnings, "the form was chosen") {
+			t.Errorf("%s: a pause after %d calls, held out %v: %s", c.name, p.Pause, fit.Held, warnings)
+		}
+	}
+}
+
+// TestMore: a form is profiled for its seconds, or longer where calls are a small part of its time,
+// and no longer than its samples or the limit ask for.
+func TestMore(t *testing.T) {
+	for _, c := range []struct {
+		had, share, samples float64 // of the run so far
+		partial             bool
+		production, longest float64
+		want                float64
+	}{
+		{2, 0.5, 100, false, 0, 0, 6},    // three times as long as before
+		{8, 0.5, 100, false, 0, 0, 2},    // up to its 10 seconds
+		{9.5, 0.5, 100, false, 0, 0, 0},  // nearly
+		{10, 0.25, 100, true, 0, 0, 30},  // until its calls have had them
+		{40, 0.01, 100, true, 0, 0, 40},  // eight times at most
+		{20, 0.25, 100, true, 0, 30, 10}, // and within the limit
+		{2, 0.25, 400, true, 400, 0, 6},  // four times production's samples, at 200 a second
+		{6, 0.25, 1200, true, 400, 0, 2}, //
+		{8, 0.25, 1600, true, 400, 0, 0}, //
+		{2, 0, 0, false, 100, 0, 6},      // no sample yet
+	} {
+		f := &Fitter{Seconds: 10, Production: &hotspots.Subtree{Effective: c.production}, longest: c.longest}
+		run := &Run{Seconds: c.had}
+		if c.samples > 0 {
+			run.Subtree = &hotspots.Subtree{Share: c.share, Effective: c.samples}
+		}
+		if got := f.more(run, c.partial); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%+v: %g more seconds", c, got)
+		}
+	}
+}
+
+// TestPrograms: forms that differ in numbers alone are one program, which takes them from its
+// environment. The file for people has them as they are.
+func TestPrograms(t *testing.T) {
+	u, calls := load(t, "Three", each(8, `{"args": [[%d], "text-%[1]d", [%[1]d]]}`)...)
+	p, err := Select(u, calls, bounds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, other := *p, *p
+	one.Handed, one.Far, one.Distance, one.Pause, one.Work = true, []int{1}, 4<<20, 16, 2
+	other.Handed, other.Far, other.Distance, other.Pause, other.Work = true, []int{1}, 256<<10, 3, 64
+	fast := Form{Fast: true}
+	if one.body(fast) != other.body(fast) || one.body(fast) == p.body(fast) || one.body(Form{}) == other.body(Form{}) {
+		t.Errorf("%s", one.body(fast))
+	}
+	want := []string{"BEAGLE_BENCH_Every=16", "BEAGLE_BENCH_Pieces=2", "BEAGLE_BENCH_Room=4194304"}
+	if !slices.Equal(one.numbers(), want) || len(p.numbers()) > 0 {
+		t.Errorf("%q and %q", one.numbers(), p.numbers())
+	}
+	// It runs with its numbers, and not without them.
+	f := &Fitter{}
+	defer f.close()
+	b, err := f.program(t.Context(), &one, fast)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := f.program(t.Context(), &other, fast); again != b || err != nil {
+		t.Errorf("another program: %v", err)
+	}
+	if _, _, err := b.runOnce(t.Context(), "Replay", 0.01, nil, &Run{}); err == nil {
+		t.Error("it runs without its numbers")
+	}
+	if _, _, err := b.runOnce(t.Context(), "Replay", 0.01, one.numbers(), &Run{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestGivenScope: expressions of --give mean names of the package, whatever the benchmark's own
+// variables are called.
+func TestGivenScope(t *testing.T) {
+	dir := plant(t)
+	names := "package p\n\nvar b, calls, i, all, given0 = 1, 2, 3, 4, 5\n\n" +
+		"func c(n ...int) *Desk { return newDesk(len(n)) }\n"
+	if err := os.WriteFile(filepath.Join(dir, "names.go"), []byte(names), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	u, calls := loadFrom(t, dir, "Desk.Serve", `{"args": {"s": "text", "now": 1}}`, `{"args": {"s": "ab", "now": 1}}`)
+	o := bounds
+	var err error
+	if o.Given, err = ParseGiven(&u.Target, []string{"d=c(b, calls, i, all)", "now=int64(given0)"}); err != nil {
+		t.Fatal(err)
+	}
+	p, err := Select(u, calls, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := p.File(Form{Apart: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, u, text)
 }
 
 // TestUnseen: where parameters are given, the file says which others the call may change unseen.

@@ -24,7 +24,8 @@ const (
 
 // A Form lists the parts of a file beside the benchmark.
 type Form struct {
-	// Fast has the program take profiles at a high rate. It is for Beagle, not for people.
+	// Fast has the program take profiles at a high rate, and some numbers from its environment.
+	// It is for Beagle, not for people.
 	Fast bool
 	// Apart adds a benchmark of each group alone. It makes the file twice as long.
 	Apart bool
@@ -63,7 +64,14 @@ func (p *Plan) NameTaken(file string) (string, bool) {
 }
 
 // File writes the benchmark. It is the same text for the same plan.
-func (p *Plan) File(form Form) (string, error) {
+func (p *Plan) File(form Form) (string, error) { return p.finish(p.body(form)) }
+
+// body writes the declarations of the file. Forms that differ in numbers alone have the same
+// program for Beagle.
+func (p *Plan) body(form Form) string {
+	if form.Fast {
+		p = p.general()
+	}
 	var b strings.Builder
 	p.writeCallType(&b)
 	p.writeCalls(&b)
@@ -73,15 +81,21 @@ func (p *Plan) File(form Form) (string, error) {
 	if p.Pause > 0 {
 		p.writePause(&b)
 	}
+	p.writeGiven(&b)
 	p.writeBenchmark(&b)
 	p.writeExtremes(&b)
 	if form.Fast {
 		b.WriteString("func init() { runtime.SetCPUProfileRate(1000) }\n\n")
+		p.writeVariables(&b)
 	}
 	if form.Apart {
 		p.writeApart(&b)
 	}
-	body := b.String()
+	return b.String()
+}
+
+// finish adds the package clause and imports, and checks the types.
+func (p *Plan) finish(body string) (string, error) {
 	imports, err := p.Unit.Reader.TestImports(body)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", p.Unit.Target.Spec(), err)
@@ -173,9 +187,9 @@ func (p *Plan) writePlaces(b *strings.Builder) {
 // distance. In the order of the calls, that memory lies in no pattern.
 func (p *Plan) writeCopies(b *strings.Builder) {
 	fmt.Fprintf(b, "\t// Production finds %s %s away: each call has a copy of its own.\n", p.farNames(), p.away())
-	fmt.Fprintf(b, "\tonce := len(calls)\n\tfor room := 0; room < %d; {\n\t\tfor _, c := range calls[:once] {\n"+
-		"\t\t\tc := &%sCall{%s}\n\t\t\tcalls = append(calls, c)\n\t\t\troom += %d", p.Distance, p.lower(),
-		p.copies(p.Far), callBytes)
+	fmt.Fprintf(b, "\tonce := len(calls)\n\tfor room := 0; room < %s; {\n\t\tfor _, c := range calls[:once] {\n"+
+		"\t\t\tc := &%sCall{%s}\n\t\t\tcalls = append(calls, c)\n\t\t\troom += %d", p.number(roomName, p.Distance),
+		p.lower(), p.copies(p.Far), callBytes)
 	for _, i := range p.Far {
 		fmt.Fprintf(b, " + len(c.arg%d)", i)
 	}

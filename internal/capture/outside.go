@@ -67,8 +67,11 @@ func (o *UprobeCapture) attach(ctx context.Context, program string, pid int, w W
 	// One capture at a time: the socket of a process has one owner.
 	token := rand.Text()
 	socket, secret := place(dir, pid)
-	if _, err := os.Stat(socket); err == nil && alive(socket, token) {
+	if _, err := os.Stat(socket); err == nil && alive(ctx, socket, token) {
 		return fmt.Errorf("another beagle captures process %d: stop it with beagle capture stop --pid %d", pid, pid)
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
 	if err := os.WriteFile(secret, []byte(token+"\n"), 0o600); err != nil {
 		return err
@@ -110,11 +113,22 @@ func (o *UprobeCapture) attach(ctx context.Context, program string, pid int, w W
 }
 
 // alive reports whether something answers at a socket. On a busy machine an answer takes its time;
-// at a socket that a dead program left, the end comes at once.
-func alive(socket, token string) bool {
-	_, _, err := (&Client{Address: socket, token: token}).Do(context.Background(), wire.Request{Verb: wire.VerbStatus})
-	var refused *Refusal
-	return err == nil || errors.As(err, &refused)
+// at a socket that a dead program left, the end comes at once. A canceled context ends the wait: a
+// request over a socket waits for its reply all the same, so that no state is unknown.
+func alive(ctx context.Context, socket, token string) bool {
+	answer := make(chan error, 1)
+	go func() {
+		c := &Client{Address: socket, token: token}
+		_, _, err := c.Do(context.WithoutCancel(ctx), wire.Request{Verb: wire.VerbStatus})
+		answer <- err
+	}()
+	select {
+	case err := <-answer:
+		var refused *Refusal
+		return err == nil || errors.As(err, &refused)
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // Close ends the programs, which take their uprobes away.
@@ -130,7 +144,7 @@ func (o *UprobeCapture) Close() {
 
 // Attached returns clients of captures that run elsewhere, one for each process. The client of a
 // process that nobody captures says so at each request.
-func Attached(pids []int) ([]*Client, error) {
+func Attached(ctx context.Context, pids []int) ([]*Client, error) {
 	dir, err := outsideDir()
 	if err != nil {
 		return nil, err
@@ -138,9 +152,13 @@ func Attached(pids []int) ([]*Client, error) {
 	var all []*Client
 	for _, pid := range pids {
 		socket, secret := place(dir, pid)
-		c := &Client{Address: socket}
 		token, err := os.ReadFile(secret)
-		if c.token = strings.TrimSpace(string(token)); err != nil || !alive(socket, c.token) {
+		c := &Client{Address: socket, token: strings.TrimSpace(string(token))}
+		up := err == nil && alive(ctx, socket, c.token)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if !up {
 			c.absent = fmt.Errorf("process %d is not captured by uprobes: begin with "+
 				"beagle capture start --pid %d PKG.Func, as the same user", pid, pid)
 		}

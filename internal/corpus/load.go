@@ -23,13 +23,18 @@ import (
 func Load(u *source.Unit, path string) ([]beagle.Record, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, &beagle.UsageError{
-			What:   "corpus: " + tail.FileError(err),
-			Remedy: "name a file of JSON lines; docs/corpus.md has the format",
-		}
+		return nil, unreadable(err)
 	}
 	defer f.Close()
 	return Read(u, f, path)
+}
+
+// unreadable returns the error of a file that is missing, or is a directory.
+func unreadable(err error) error {
+	return &beagle.UsageError{
+		What:   "corpus: " + tail.FileError(err),
+		Remedy: "name a file of JSON lines; docs/corpus.md has the format",
+	}
 }
 
 // Read is Load for an open file; name is for messages.
@@ -40,7 +45,7 @@ func Read(u *source.Unit, r io.Reader, name string) ([]beagle.Record, error) {
 	for n := 1; ; n++ {
 		line, err := in.ReadBytes('\n')
 		if err != nil && !errors.Is(err, io.EOF) {
-			return nil, err
+			return nil, unreadable(err)
 		}
 		if len(bytes.TrimSpace(line)) > 0 && provenance(line) == nil {
 			rec, bad := l.line(line)

@@ -76,7 +76,7 @@ func TestLoadErrors(t *testing.T) {
 		{"\n \n", "calls.jsonl: it holds no record"},
 		{`{"args":["x",1]}` + "\n" + `{"args":["x"]}`, `calls.jsonl:2: field "args": 1 values are given for the 2 fields s, n`},
 		{`{"args":{"s":"x","n":"y"}}`, `calls.jsonl:1: field "args.n": int is wanted, and this is the string "y"`},
-		{`{"args":{"s":"x","m":1}}`, `calls.jsonl:1: field "args": Text has no field "m"; it has s, n`},
+		{`{"args":{"s":"x","m":1}}`, `calls.jsonl:1: field "args": Text has no field "m"; its fields are s, n`},
 		{`{"arg":{}}`, `calls.jsonl:1: field "arg" is not known`},
 		{`{"weight":1}`, `calls.jsonl:1: field "args" is missing`},
 		{`{"args":["x",1],"weight":-1}`, `calls.jsonl:1: field "weight": a number above 0 is wanted, and this is -1`},
@@ -92,8 +92,11 @@ func TestLoadErrors(t *testing.T) {
 			t.Errorf("%s: got %v, wanted %s", c.in, err, c.want)
 		}
 	}
-	if _, err := Load(u, filepath.Join(t.TempDir(), "none")); !errors.As(err, new(*beagle.UsageError)) {
-		t.Errorf("a missing file: %v", err)
+	dir := t.TempDir()
+	for _, path := range []string{dir, filepath.Join(dir, "none")} {
+		if _, err := Load(u, path); !errors.As(err, new(*beagle.UsageError)) || !strings.Contains(err.Error(), path) {
+			t.Errorf("a directory, or a missing file: %v", err)
+		}
 	}
 }
 

@@ -170,6 +170,29 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// TestAbsent: own code whose files the checkout does not have is named, with the way out. Such are
+// the functions of a module within the module of the checkout.
+func TestAbsent(t *testing.T) {
+	outer := &Checkout{Module: svc, Files: map[string]*SourceFile{"tool/tool.go": {Path: "tool/tool.go"}}}
+	h, err := Rank([]*Profile{serving.parse(t, "cpu")}, Options{Checkout: outer, Least: 0.005})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "of the time is in functions whose files are not in the checkout, most of it in ex.com/svc/"
+	if text := strings.Join(h.Warnings, "\n"); !strings.Contains(text, want) || !strings.Contains(text, "with -C") {
+		t.Errorf("%s", text)
+	}
+	if len(h.Rest) == 0 || h.Rest[0].What != "own code whose files are not in the checkout" || h.Rest[0].Share < 0.7 {
+		t.Errorf("%+v", h.Rest)
+	}
+	if h, err = Rank([]*Profile{serving.parse(t, "cpu")}, Options{Checkout: checkout(), Least: 0.005}); err != nil {
+		t.Fatal(err)
+	}
+	if text := strings.Join(h.Warnings, "\n"); strings.Contains(text, "not in the checkout") {
+		t.Errorf("of the right checkout: %s", text)
+	}
+}
+
 // TestCollectorByTime: without an allocation profile the collector's bill goes by the
 // time in the allocator.
 func TestCollectorByTime(t *testing.T) {

@@ -80,6 +80,9 @@ func Rank(all []*Profile, o Options) (*Table, error) {
 		t.Warnings = append(t.Warnings, few)
 	}
 	t.Warnings = append(append(t.Warnings, m.warnings...), doubts(all, names, o.Checkout)...)
+	if absent := t.absent(); absent != "" {
+		t.Warnings = append(t.Warnings, absent)
+	}
 	t.Advice = t.advise()
 	return t, nil
 }
@@ -279,12 +282,14 @@ func (t *Table) describeDropped(c *cost) beagle.DroppedFunction {
 func (t *Table) rest() []beagle.CostShare {
 	const (
 		small     = iota // own code under the least share
+		lost             // own code of another checkout
 		collector        // garbage collection that no own code caused
 		scheduler        // the runtime's own work
 		library
 	)
 	what := [...]string{
 		small:     "own code under the least share, with its callees",
+		lost:      "own code whose files are not in the checkout",
 		collector: "garbage collection that no entry pays for",
 		scheduler: "Go's runtime outside of own code: scheduling, timers, network poller",
 		library:   "goroutines of libraries, without own code on the stack",
@@ -301,6 +306,8 @@ func (t *Table) rest() []beagle.CostShare {
 		case t.ranking.payer[i] != nil:
 		case s.collects():
 			sums[collector] += s.weight
+		case s.absent():
+			sums[lost] += s.weight
 		case s.owned():
 			sums[small] += s.weight
 		case s.runtimeOnly():
@@ -327,6 +334,52 @@ func (t *Table) rest() []beagle.CostShare {
 			Share: tidy(sum / t.ranking.m.total)})
 	}
 	return out
+}
+
+// absent returns a warning if a notable share of the time is in own code whose files the checkout
+// does not have, or "".
+func (t *Table) absent() string {
+	sum := 0.0
+	byFunction := map[*function]float64{}
+	for _, s := range t.ranking.m.stacks {
+		if !s.absent() {
+			continue
+		}
+		sum += s.weight
+		for _, f := range s.frames { // the innermost one
+			if f.fn.absent {
+				byFunction[f.fn] += s.weight
+				break
+			}
+		}
+	}
+	share := sum / t.ranking.m.total
+	if share < t.options.Least || sum == 0 {
+		return ""
+	}
+	var most *function
+	for f, weight := range byFunction {
+		if most == nil || weight > byFunction[most] || weight == byFunction[most] && f.key < most.key {
+			most = f
+		}
+	}
+	return fmt.Sprintf("%.1f %% of the time is in functions whose files are not in the checkout, most of it in %s "+
+		"of %s; give the checkout that was profiled with -C: a module within another one is a checkout of its own",
+		100*share, most.key, most.file)
+}
+
+// absent reports whether the stack has own code, and none of it is in the checkout.
+func (s *stack) absent() bool {
+	found := false
+	for _, f := range s.frames {
+		if f.fn.class == own {
+			if !f.fn.absent {
+				return false
+			}
+			found = true
+		}
+	}
+	return found
 }
 
 func (s *stack) runtimeOnly() bool {

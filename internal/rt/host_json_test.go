@@ -97,7 +97,7 @@ func TestJSONErrors(t *testing.T) {
 	s := ShapeOf(reflect.TypeFor[args](), thisPackage)
 	for _, c := range []struct{ in, path, want string }{
 		{`{"A0": 3}`, ".A0", "string is wanted, and this is the number 3"},
-		{`{"A1": [{"x": 1}, {"z": 1}]}`, ".A1[1]", `point has no field "z"; it has x, y`},
+		{`{"A1": [{"x": 1}, {"z": 1}]}`, ".A1[1]", `point has no field "z"; its fields are x, y`},
 		{`{"A1": [[1,2,3]]}`, ".A1[0]", "3 values are given for the 2 fields x, y"},
 		{`{"A2": 300}`, ".A2", "300 is not a value of type int8"},
 		{`{"A2": 1.5}`, ".A2", "1.5 is not a value of type int8"},

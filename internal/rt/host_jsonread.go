@@ -215,7 +215,7 @@ func (r *jsonReader) structure(tree any, s *Shape) (Value, error) {
 		}
 	case map[string]any:
 		if name := unknownField(t, s); name != "" {
-			return v, fmt.Errorf("%s has no field %q; it has %s", s.Name, name, strings.Join(s.names(), ", "))
+			return v, fmt.Errorf("%s has no field %q; its fields are %s", s.Name, name, strings.Join(s.names(), ", "))
 		}
 		for i, f := range s.Fields {
 			x, ok := t[f.Name]

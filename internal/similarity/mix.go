@@ -100,3 +100,21 @@ func share(s Shape, name string) float64 {
 	}
 	return 0
 }
+
+// Blend returns the shape that parts make together. weights are their shares of the time.
+func Blend(parts []Shape, weights []float64) Shape {
+	out := Shape{Parts: map[string]float64{}}
+	for i, part := range parts {
+		for name := range part.Parts {
+			out.Parts[name] += weights[i] * share(part, name)
+		}
+		out.Samples += part.Samples
+	}
+	return out
+}
+
+// Plain returns 1 minus the total variation distance of two shapes, as their samples are.
+func Plain(a, b Shape) float64 {
+	p, q, _ := shares(a, b)
+	return 1 - distance(p, q)
+}

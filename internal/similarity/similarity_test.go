@@ -225,3 +225,20 @@ func TestMixIsBounded(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
+
+// TestBlend: parts that are blended by the weights of a mixture are the mixture.
+func TestBlend(t *testing.T) {
+	want := []float64{0.5, 0.3, 0.2}
+	whole, parts := mixture(want...)
+	var shapes []Shape
+	for _, p := range parts {
+		shapes = append(shapes, p[0])
+	}
+	if alike := Plain(whole, Blend(shapes, want)); math.Abs(alike-1) > 1e-9 {
+		t.Errorf("%v alike", alike)
+	}
+	some, other := Shape{Parts: map[string]float64{"a": 1, "b": 3}}, Shape{Parts: map[string]float64{"b": 1}}
+	if alike := Plain(some, other); alike != 0.75 {
+		t.Errorf("%v alike, want 0.75", alike)
+	}
+}

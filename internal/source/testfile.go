@@ -44,8 +44,10 @@ func (r *Reader) TestImports(body string) (string, error) {
 	}
 	specs := r.wantedImports(f)
 	free := syntax.Qualifiers(f)
-	// A test needs three packages that the candidate may not import.
-	for name, path := range map[string]string{"testing": "testing", "runtime": "runtime", "netip": "net/netip"} {
+	// A test needs some packages that the candidate may not import.
+	for name, path := range map[string]string{
+		"testing": "testing", "runtime": "runtime", "os": "os", "netip": "net/netip",
+	} {
 		known := slices.ContainsFunc(specs, func(s importSpec) bool { return s.path == path })
 		if free[name] && !known && !r.scope.declare[name] {
 			specs = append(specs, importSpec{path: path})
