@@ -145,7 +145,7 @@ func (c *allowance) stateless(key string) bool {
 	case digestKey, sumKey, "map order", "word size", "format", "address":
 		return true
 	}
-	return strings.HasPrefix(key, "identity ") || reflects(key) && !c.main
+	return strings.HasPrefix(key, "identity ") || argumentKeys.MatchString(key) || reflects(key) && !c.main
 }
 
 // reflects reports whether a key stands for reflection that keeps nothing. The rule of memory sees
@@ -209,10 +209,11 @@ func (e *Env) originalLike(cand *code) *code {
 
 // excuse reports whether a callee of the original has the effect that a version has there.
 func (c *allowance) excuse(cand *code, v Violation) bool {
-	switch {
-	case c == nil:
+	if c == nil {
 		return false
-	case c.anywhere[v.key] || c.anywhere[wholeKey(v.key)]:
+	}
+	keys := excuses(v.key)
+	if slices.ContainsFunc(keys, func(key string) bool { return c.anywhere[key] }) {
 		return true
 	}
 	fn := cand.funcAt(v.Line)
@@ -220,7 +221,11 @@ func (c *allowance) excuse(cand *code, v Violation) bool {
 		return false
 	}
 	in := c.callees[cand.nameOf(fn)]
-	return in != nil && in.signature == cand.signature(fn) && (in.keys[v.key] || v.key == sumKey && in.keys[digestKey])
+	if in == nil || in.signature != cand.signature(fn) {
+		return false
+	}
+	return slices.ContainsFunc(keys, func(key string) bool { return in.keys[key] }) ||
+		v.key == sumKey && in.keys[digestKey]
 }
 
 // strays returns the calls of stateful copies that the original does not make there. With them a
