@@ -165,46 +165,21 @@ var unruly = set(`MakeFunc NewAt Select SliceAt
 // touch is a statement without an effect.
 const touch = "_ = 0x0"
 
-// touched returns a version in which some copies differ from their originals in text, but not in
-// behaviour. So Narrow keeps those copies.
-func (e *Env) touched(src string, names ...string) string {
+// touched returns a version in which a copy differs from its original in text, but not in
+// behaviour. So Narrow keeps that copy.
+func (e *Env) touched(src, name string) string {
 	f, problem := e.Unit.Reader.Parse(src)
 	if problem != nil {
 		return src
 	}
 	var edits []syntax.Edit
 	for _, d := range f.AST.Decls {
-		if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && slices.Contains(names, fn.Name.Name) {
+		if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == name {
 			body := f.Fset.Position(fn.Body.Lbrace).Offset + 1
 			edits = append(edits, syntax.Edit{Start: body, End: body, New: "\n" + touch + "\n"})
 		}
 	}
 	return syntax.Apply(f.Src, edits)
-}
-
-// originalLike returns the original with the same copies of callees as a version; nil without any.
-func (e *Env) originalLike(cand *code) *code {
-	var names []string
-	for _, fn := range cand.declared() {
-		if name := cand.nameOf(fn); e.Unit.Copies.CopyOf(name) != "" {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	key := strings.Join(names, " ")
-	if known, ok := e.alike.Load(key); ok || key == "" {
-		c, _ := known.(*code)
-		return c
-	}
-	wide, _ := e.Unit.Copies.WidenWhole(e.Unit.Target.Source)
-	var out *code
-	if text, err := e.Unit.Copies.Narrow(e.touched(wide, names...)); err == nil {
-		if f, problem := e.Unit.Reader.Parse(text); problem == nil {
-			out = e.codeOf(f)
-		}
-	}
-	e.alike.Store(key, out)
-	return out
 }
 
 // excuse reports whether a callee of the original has the effect that a version has there.

@@ -29,11 +29,10 @@ type code struct {
 
 	entries map[string]bool // of a group, the functions that others call, as syntax.FuncName has them
 
-	helpers  func() *helpers   // of the rest of the package; may be nil
-	literals []constant.Value  // of the original: the constants that its package contains
-	reached  map[string]bool   // of the original: see reachedBy
-	allowed  *allowance        // of the original
-	alike    func(*code) *code // of the original: the original with the same copies as a version, or nil
+	helpers  func() *helpers  // of the rest of the package; may be nil
+	literals []constant.Value // of the original: the constants that its package contains
+	reached  map[string]bool  // of the original: see reachedBy
+	allowed  *allowance       // of the original
 
 	once  sync.Once
 	found []Violation // by inspect
@@ -57,8 +56,7 @@ type Violation struct {
 	Construct string `json:"construct"`
 	Why       string `json:"why"`
 
-	key string      // an equal key in the original excuses it
-	at  []token.Pos // all places of the construct on the line
+	key string // an equal key in the original excuses it
 }
 
 func (v Violation) String() string {
@@ -89,11 +87,6 @@ const (
 // forbidden lists the candidate's findings that the original does not have.
 func forbidden(orig, cand *code, known *KnownValues) []Violation {
 	out := unexcused(orig, cand)
-	if len(out) > 0 && orig.alike != nil {
-		if base := orig.alike(cand); base != nil {
-			out = undone(base, cand, unexcused(orig, base), out)
-		}
-	}
 	out = append(out, orig.allowed.strays(cand)...)
 	out = append(out, copied(orig, cand, known)...)
 	out = append(out, timed(orig, cand)...)
@@ -130,16 +123,14 @@ func inspect(c *code) []Violation {
 
 func (c *code) inspect() []Violation {
 	var out []Violation
-	known := make(map[string]int)
+	known := make(map[string]bool)
 	report := func(at ast.Node, key, construct, why string) {
 		line := c.fset.Position(at.Pos()).Line
 		once := fmt.Sprint(line, key)
-		if _, ok := known[once]; !ok {
-			known[once] = len(out)
+		if !known[once] {
+			known[once] = true
 			out = append(out, Violation{Line: line, Construct: construct, Why: why, key: key})
 		}
-		v := &out[known[once]]
-		v.at = append(v.at, at.Pos())
 	}
 	for _, r := range policy {
 		c.apply(r, report)
