@@ -255,17 +255,28 @@ func (m *memoryReport) received(found *effects.Effects) {
 	}
 }
 
-// methods reports methods that the version calls through an interface, as if it named them.
+// methods reports methods that the version calls through an interface, as if it named them. Copies
+// of the original's callees may reach the same, other than methods of the package that may tell
+// what it keeps.
 func (m *memoryReport) methods(found *effects.Effects) {
 	for _, f := range found.Methods {
 		if m.declares(f.Func) {
 			continue
 		}
-		if construct, why := objection(m.code, f.Func); why != "" {
-			m.report(m.place(f.Pos), "use "+objectName(f.Func), construct+" through an interface", why)
+		construct, why := objection(m.code, f.Func)
+		if why == "" {
+			continue
 		}
+		key := invoke
+		if f.Func.Pkg() == m.pkg && f.Func.Signature().Results().Len() > 0 {
+			key = "use "
+		}
+		m.report(m.place(f.Pos), key+objectName(f.Func), construct+" through an interface", why)
 	}
 }
+
+// invoke begins the key of a call through an interface.
+const invoke = "invoke "
 
 // argumentKey names what happens to the memory of a parameter, or of one field of the struct that
 // it points at. An original's write to the whole struct excuses a write to a field. A write to the
@@ -294,10 +305,14 @@ const doubtful = " by "
 // argumentKeys matches the keys of what happens to arguments, up to the field.
 var argumentKeys = regexp.MustCompile(`^((?:write|run)[ \w]* argument \d+)(\.-?\d+)?`)
 
-// excuses yields the keys that excuse a finding: its own, that of the whole struct for a field, and
-// that of a write that the analysis sees for one that an unknown function may make.
+// excuses returns the keys that excuse a finding: its own, that of the whole struct for a field,
+// that of a write that the analysis sees for one that an unknown function may make, and that of a
+// call by name for one through an interface.
 func excuses(key string) []string {
 	out := []string{key}
+	if name, ok := strings.CutPrefix(key, invoke); ok {
+		return append(out, "use "+name)
+	}
 	if sure, _, ok := strings.Cut(key, doubtful); ok && strings.HasPrefix(key, "write ") {
 		out = append(out, sure)
 	}

@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/beagle-go/beagle"
 )
 
 // TestReceivedCode checks that a version runs no code of its caller that the original does not run.
@@ -102,6 +104,42 @@ func TestHiddenCalls(t *testing.T) {
 		{"a pure method", original, `func f(s string) string { var w io.Writer = new(strings.Builder); io.WriteString(w, s); return s }`, ""},
 		{"as the original", `func f(c *exec.Cmd) error { return c.Run() }`, `func f(c *exec.Cmd) error { return interface{ Run() error }(c).Run() }`, ""},
 	})
+}
+
+// invokingSource has a callee that calls two methods through interfaces.
+const invokingSource = `package k
+
+import (
+	"fmt"
+	"os/exec"
+)
+
+type seen struct{}
+
+var count int
+
+func (seen) String() string { count++; return fmt.Sprint(count) }
+
+func Title(s string) string { return name(s) }
+
+func name(s string) string {
+	var c, n fmt.Stringer = &exec.Cmd{Path: s}, seen{}
+	n.String()
+	return c.String() + ""
+}
+
+func Others() string { return name("") }
+`
+
+// TestCalleesInvoke checks that copies may reach what their originals reach through interfaces,
+// other than methods that tell what the package keeps.
+func TestCalleesInvoke(t *testing.T) {
+	plain := strings.NewReplacer(", n fmt", " fmt", ", seen{}", "", "\tn.String()\n", "").Replace(invokingSource)
+	for src, want := range map[string]beagle.Status{plain: beagle.Equal, invokingSource: beagle.Forbidden} {
+		u := lone(t, src, "./.Title")
+		wide, _ := u.Copies.Widen(u.Target.Source)
+		static(t, u, "a changed copy", strings.Replace(wide, ` + ""`, "", 1), false, want)
+	}
 }
 
 // TestInitialisers checks that a package variable's value changes nothing else while the program
