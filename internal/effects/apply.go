@@ -13,7 +13,7 @@ func (u *unit) apply(in ssa.CallInstruction, site ssa.Value, s *Summary, args []
 	// an error's memory has looked inside of it.
 	opened := u.exposeAll(args)
 	for _, w := range s.Writes {
-		if w.Kind != Shared || w.Name == keptMemory || u.p.Table == nil {
+		if w.Kind != Shared || w.Name == Kept || u.p.Table == nil {
 			u.suspect(u.resolve(in, w, opened), name, w.By)
 		}
 	}

@@ -124,6 +124,7 @@ func (p *Program) Effects(f *ssa.Function) *Effects {
 			out.Writes = append(out.Writes, w)
 		}
 	}
+	out.Writes = append(out.Writes, u.keptWrites()...)
 	inorder.By(out.Writes, byPlace)
 	for k, w := range u.stored {
 		out.Stores, out.Into = append(out.Stores, w), append(out.Into, k.Into)
@@ -160,6 +161,36 @@ func (p *Program) Effects(f *ssa.Function) *Effects {
 		for _, r := range u.resultOf(i) {
 			if r.Ref.Kind != Fresh {
 				out.Shares = append(out.Shares, Effect{Pos: f.Pos(), Ref: r.Ref})
+			}
+		}
+	}
+	return out
+}
+
+// keptWrites returns the writes of function values that outlive the call to what they keep: their
+// next call sees that.
+func (u *unit) keptWrites() (out []Effect) {
+	// Find what the caller can reach.
+	var outlives set
+	for i := range u.fn.Signature.Results().Len() {
+		outlives.union(u.reach(u.returned(u.fn, i)))
+	}
+	for i, p := range u.places {
+		if p.ref.Kind == Top || p.ref.Kind == Deep {
+			outlives.union(u.reach(u.content[i]))
+		}
+	}
+	// Solve each function value among that by itself.
+	for i := range outlives.all {
+		f := u.places[i].fn
+		if f == nil || len(f.FreeVars) == 0 {
+			continue
+		}
+		own := newUnit(u.p, f)
+		own.solve()
+		for _, w := range own.written {
+			if w.Ref.Kind == Shared && w.Ref.Name == Kept {
+				out = append(out, w)
 			}
 		}
 	}

@@ -69,8 +69,8 @@ type place struct {
 	inner int             // not 0 for memory that a callee put behind a field of its result
 }
 
-// keptMemory names the memory of a closure that outlived the call that made the closure.
-const keptMemory = "a variable kept by a function value"
+// Kept names the memory of a closure that outlives the call that made the closure.
+const Kept = "a variable kept by a function value"
 
 // newUnit makes the unit of a function, with the memory of its parameters as what they point at.
 func newUnit(p *Program, fn *ssa.Function) *unit {
@@ -91,7 +91,7 @@ func newUnit(p *Program, fn *ssa.Function) *unit {
 		}
 	}
 	for _, v := range fn.FreeVars { // variables of a closure that outlived its maker
-		u.grow(v, 0, u.single(u.shared(keptMemory)))
+		u.grow(v, 0, u.single(u.shared(Kept)))
 	}
 	return u
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/beagle-go/beagle/internal/effects"
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
@@ -142,7 +143,7 @@ func (e *Env) find(src string, all *allowance) {
 // stateless reports whether a key stands for an effect that keeps nothing between calls.
 func (c *allowance) stateless(key string) bool {
 	switch key {
-	case digestKey, sumKey, "map order", "word size", "format", "address":
+	case digestKey, sumKey, "map order", "word size", "format", "address", "write " + effects.Kept:
 		return true
 	}
 	return strings.HasPrefix(key, "identity ") || strings.HasPrefix(key, invoke) || argumentKeys.MatchString(key) ||

@@ -142,6 +142,35 @@ func TestCalleesInvoke(t *testing.T) {
 	}
 }
 
+// TestKeptByFunctions checks that a function value that outlives the call keeps no state.
+func TestKeptByFunctions(t *testing.T) {
+	const number = `func f(n int) func() int { return func() int { return n } }`
+	const walk = `func f(s []int) iter.Seq[int] { return func(yield func(int) bool) { for _, x := range s { if !yield(x) { return } } } }`
+	const field = "type T struct{ next func() int }\n"
+	const kept = "kept by a function value"
+	try(t, []road{
+		{"a count", number, `func f(n int) func() int { m := 0; return func() int { m++; return n } }`, kept},
+		{"a memo", number, `func f(n int) func() int { memo := map[int]int{}; return func() int { memo[n] = n; return memo[n] } }`, kept},
+		{"a literal in a literal", number, `func f(n int) func() int { return func() int { g := func() int { n--; n++; return n }; return g() } }`, kept},
+		{"a place in a list", walk, `func f(s []int) iter.Seq[int] { i := 0; return func(yield func(int) bool) { for ; i < len(s); i++ { if !yield(s[i]) { return } } } }`, kept},
+		{"a method value", `func f(s string) func() int { return func() int { return len(s) } }`,
+			`func f(s string) func() int { r := strings.NewReader(s); g := r.ReadByte; return func() int { g(); return len(s) } }`, kept},
+		{"in a field", field + `func f(t *T) { t.next = func() int { return 1 } }`,
+			field + `func f(t *T) { n := 0; t.next = func() int { n++; return 1 } }`, kept},
+		{"of a helper", number, `func f(n int) func() int { return g(n) }
+			func g(n int) func() int { return func() int { n++; return n - 1 } }`, kept},
+		// The rest is honest code.
+		{"a count of each call", number, `func f(n int) func() int { return func() int { m := n; m++; return m - 1 } }`, ""},
+		{"a place of each walk", walk, `func f(s []int) iter.Seq[int] { return func(yield func(int) bool) { for i := 0; i < len(s) && yield(s[i]); i++ { } } }`, ""},
+		{"a callback", `func f(s []int) (n int) { for _, x := range s { n += x }; return n }`,
+			`func f(s []int) (n int) { slices.ContainsFunc(s, func(x int) bool { n += x; return false }); return n }`, ""},
+		{"a loop over an iterator", `func f(s iter.Seq[int]) (n int) { s(func(x int) bool { n += x; return true }); return n }`,
+			`func f(s iter.Seq[int]) (n int) { for x := range s { n += x }; return n }`, ""},
+		{"as the original", `func f(n int) func() int { return func() int { n++; return n } }`,
+			`func f(n int) func() int { return func() int { n += 1; return n } }`, ""},
+	})
+}
+
 // TestInitialisers checks that a package variable's value changes nothing else while the program
 // starts.
 func TestInitialisers(t *testing.T) {
