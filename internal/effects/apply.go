@@ -9,10 +9,12 @@ import (
 // apply applies a callee's summary to the arguments. With a table, a callee's own caches and pools
 // do not count as state, because the table lists the functions that may use them.
 func (u *unit) apply(in ssa.CallInstruction, site ssa.Value, s *Summary, args []set, name string) {
-	// Each effect on a parameter's memory becomes one on the memory of the argument.
+	// Each effect on a parameter's memory becomes one on the memory of the argument. What writes to
+	// an error's memory has looked inside of it.
+	opened := u.exposeAll(args)
 	for _, w := range s.Writes {
-		if w.Kind != Shared || w.Name == keptMemory || u.p.Table == nil {
-			u.write(u.resolve(in, w, args), name)
+		if w.Kind != Shared || w.Name == Kept || u.p.Table == nil {
+			u.suspect(u.resolve(in, w, opened), name, w.By)
 		}
 	}
 	// A store into shared memory keeps the stored value; any other leads from memory of the caller
@@ -33,7 +35,11 @@ func (u *unit) apply(in ssa.CallInstruction, site ssa.Value, s *Summary, args []
 	}
 	for i, list := range s.Results {
 		for _, r := range list {
-			u.result(in, site, i, r, args)
+			if r.Ref.Kind == Deep && !r.Deep {
+				u.result(in, site, i, r, opened)
+			} else {
+				u.result(in, site, i, r, args)
+			}
 		}
 	}
 }
@@ -156,6 +162,7 @@ func (u *unit) runCode(in ssa.CallInstruction, r Run, args []set) {
 					all[j] = arg
 				}
 				all[0] = u.content[i]
+				u.reaches(f)
 				u.static(in, nil, f, all)
 				u.answerOf(in, i, f, all)
 			}

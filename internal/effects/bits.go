@@ -50,6 +50,19 @@ func (s set) all(yield func(int) bool) {
 	}
 }
 
+// has reports whether i is a member.
+func (s set) has(i int) bool { return i/64 < len(s) && s[i/64]&(1<<(i%64)) != 0 }
+
+// meets reports whether two sets have a common member.
+func (s set) meets(t set) bool {
+	for i := range min(len(s), len(t)) {
+		if s[i]&t[i] != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // covers reports whether t is a subset of s.
 func (s set) covers(t set) bool {
 	for i, w := range t {

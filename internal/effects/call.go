@@ -229,7 +229,7 @@ func (u *unit) opaque(site ssa.Value, name string, args []set) {
 	for _, a := range args {
 		all.union(u.reach(u.open(a)))
 	}
-	u.write(all, name)
+	u.suspect(all, name, name)
 	unknown := u.shared("memory of " + name)
 	u.store(u.single(unknown), all)
 	if site != nil {
@@ -260,6 +260,7 @@ func (u *unit) invokeOn(in ssa.CallInstruction, site ssa.Value, recv set, method
 			// The boxed value's type gives the method.
 			if f := u.p.method(p.box, method); f != nil {
 				args[0] = u.content[i]
+				u.reaches(f)
 				u.static(in, site, f, args)
 			}
 		// The caller's values may be of any type.
@@ -279,8 +280,18 @@ func (u *unit) invokeOn(in ssa.CallInstruction, site ssa.Value, recv set, method
 // ownMethods runs the methods of the program's own types on a value of unknown type. It may have
 // any type that the program converts to an interface.
 func (u *unit) ownMethods(in ssa.CallInstruction, site ssa.Value, method string, args []set) {
-	for _, f := range u.p.ownMethods(method) {
-		u.static(in, site, f, args)
+	for _, f := range u.p.methodsNamed(method) {
+		u.reaches(f)
+		if u.p.IsOwn(f) {
+			u.static(in, site, f, args)
+		}
+	}
+}
+
+// reaches notes a method that a call through an interface may reach.
+func (u *unit) reaches(f *ssa.Function) {
+	if _, known := u.methods[f]; !known {
+		u.methods[f] = u.effect(Ref{})
 	}
 }
 

@@ -2,6 +2,8 @@ package effects
 
 import (
 	"cmp"
+	"go/token"
+	"go/types"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
@@ -13,9 +15,9 @@ import (
 func (u *unit) summary() *Summary {
 	s := new(Summary)
 	// Memory that the function made itself is its own.
-	for i := range u.written {
-		if r := u.places[i].ref; r.Kind != Fresh {
-			s.Writes = append(s.Writes, r)
+	for _, w := range u.written {
+		if w.Ref.Kind != Fresh {
+			s.Writes = append(s.Writes, w.Ref)
 		}
 	}
 	for k := range u.stored {
@@ -95,10 +97,19 @@ type Effects struct {
 	Stores []Effect // Ref is the stored reference; Into says where it went
 	Into   []Ref
 	Runs   []Effect // memory handed to code that the function received
-	Panics []Effect // where the values of panics lead
-	Moves  []Effect // shared memory to which the function lets other shared memory lead
-	Shares []Effect // where results lead, other than fresh memory
-	Result []int    // for each of Shares, the number of the result
+	// code that the function received and runs: Ref says whose, and Via names the method
+	Received []Effect
+	// methods that calls through interfaces may reach, where the values' types are known
+	Methods []Method
+	Panics  []Effect // where the values of panics lead
+	Moves   []Effect // shared memory to which the function lets other shared memory lead
+	Shares  []Effect // where results lead, other than fresh memory
+}
+
+// A Method is one that a call through an interface may reach.
+type Method struct {
+	Pos  token.Pos
+	Func *types.Func
 }
 
 // Effects analyses a function once more, after [Program.Analyse].
@@ -108,11 +119,12 @@ func (p *Program) Effects(f *ssa.Function) *Effects {
 	u := newUnit(p, f)
 	u.solve()
 	out := new(Effects)
-	for i, w := range u.written {
-		if w.Ref = u.places[i].ref; w.Ref.Kind != Fresh {
+	for _, w := range u.written {
+		if w.Ref.Kind != Fresh {
 			out.Writes = append(out.Writes, w)
 		}
 	}
+	out.Writes = append(out.Writes, u.keptWrites()...)
 	inorder.By(out.Writes, byPlace)
 	for k, w := range u.stored {
 		out.Stores, out.Into = append(out.Stores, w), append(out.Into, k.Into)
@@ -120,8 +132,21 @@ func (p *Program) Effects(f *ssa.Function) *Effects {
 	for r, w := range u.runs {
 		w.Via = r.Method
 		out.Runs = append(out.Runs, w)
+		code := Effect{Pos: w.Pos, Ref: r.Code, Via: r.Method}
+		if !slices.Contains(out.Received, code) {
+			out.Received = append(out.Received, code)
+		}
 	}
 	inorder.By(out.Runs, byPlace)
+	inorder.By(out.Received, byPlace)
+	for f, w := range u.methods {
+		if fn, ok := f.Object().(*types.Func); ok {
+			out.Methods = append(out.Methods, Method{w.Pos, fn.Origin()})
+		}
+	}
+	inorder.By(out.Methods, func(a, b Method) int {
+		return cmp.Or(cmp.Compare(a.Pos, b.Pos), cmp.Compare(a.Func.FullName(), b.Func.FullName()))
+	})
 	for _, w := range u.thrown {
 		out.Panics = append(out.Panics, w)
 	}
@@ -135,7 +160,37 @@ func (p *Program) Effects(f *ssa.Function) *Effects {
 	for i := range f.Signature.Results().Len() {
 		for _, r := range u.resultOf(i) {
 			if r.Ref.Kind != Fresh {
-				out.Shares, out.Result = append(out.Shares, Effect{Pos: f.Pos(), Ref: r.Ref}), append(out.Result, i)
+				out.Shares = append(out.Shares, Effect{Pos: f.Pos(), Ref: r.Ref})
+			}
+		}
+	}
+	return out
+}
+
+// keptWrites returns the writes of function values that outlive the call to what they keep: their
+// next call sees that.
+func (u *unit) keptWrites() (out []Effect) {
+	// Find what the caller can reach.
+	var outlives set
+	for i := range u.fn.Signature.Results().Len() {
+		outlives.union(u.reach(u.returned(u.fn, i)))
+	}
+	for i, p := range u.places {
+		if p.ref.Kind == Top || p.ref.Kind == Deep {
+			outlives.union(u.reach(u.content[i]))
+		}
+	}
+	// Solve each function value among that by itself.
+	for i := range outlives.all {
+		f := u.places[i].fn
+		if f == nil || len(f.FreeVars) == 0 {
+			continue
+		}
+		own := newUnit(u.p, f)
+		own.solve()
+		for _, w := range own.written {
+			if w.Ref.Kind == Shared && w.Ref.Name == Kept {
+				out = append(out, w)
 			}
 		}
 	}
@@ -143,5 +198,5 @@ func (p *Program) Effects(f *ssa.Function) *Effects {
 }
 
 func byPlace(a, b Effect) int {
-	return cmp.Or(cmp.Compare(a.Pos, b.Pos), cmp.Compare(a.Ref.String(), b.Ref.String()))
+	return cmp.Or(cmp.Compare(a.Pos, b.Pos), cmp.Compare(a.Ref.String(), b.Ref.String()), cmp.Compare(a.Via, b.Via))
 }

@@ -29,7 +29,7 @@ type Program struct {
 	callees []*ssa.Function            // functions that are used as values
 	boxed   []types.Type               // dynamic types of interface values, each once
 	methods map[methodOf]*ssa.Function // methods of dynamic types
-	named   map[string][]*ssa.Function // own methods of the boxed types, by name
+	named   map[string][]*ssa.Function // methods of the boxed types, by name
 	prog    *ssa.Program
 }
 
@@ -82,12 +82,12 @@ func (p *Program) box(t types.Type) {
 	}
 }
 
-// ownMethods returns the program's own methods of a name that values of unknown type may have.
-func (p *Program) ownMethods(name string) []*ssa.Function {
+// methodsNamed returns the methods of a name that values of unknown type may have.
+func (p *Program) methodsNamed(name string) []*ssa.Function {
 	fns, ok := p.named[name]
 	if !ok {
 		for _, t := range p.boxed {
-			if f := p.method(t, name); f != nil && p.IsOwn(f) {
+			if f := p.method(t, name); f != nil {
 				fns = append(fns, f)
 			}
 		}
@@ -199,6 +199,7 @@ var immutableTypes = map[string]bool{
 	"net/netip.Addr":     true,
 	"net/netip.AddrPort": true,
 	"net/netip.Prefix":   true,
+	"reflect.Type":       true,
 }
 
 // hasRefs reports whether a value of type t can lead to memory that others may share. Strings do
@@ -246,6 +247,14 @@ func (p *Program) leads(t types.Type) bool {
 	}
 	return true
 }
+
+// isOwnError reports whether a type is a type of errors, other than an interface: from a value of
+// it code can reach what the error holds.
+func (p *Program) isOwnError(t types.Type) bool {
+	return !types.IsInterface(t) && types.Implements(t, errorInterface)
+}
+
+var errorInterface = types.Universe.Lookup("error").Type().Underlying().(*types.Interface)
 
 // holdsRefs reports whether the memory behind a value of type t, or one field of that memory, holds
 // references.

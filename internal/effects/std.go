@@ -65,7 +65,7 @@ func Coarse(s *Summary, sig *types.Signature) *Summary {
 }
 
 func coarse(r Ref) Ref {
-	r.Field = WholeValue
+	r.Field, r.By = WholeValue, ""
 	if r.Kind == Shared {
 		r.Name = ""
 	}

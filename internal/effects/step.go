@@ -89,7 +89,7 @@ func (u *unit) step(in ssa.Instruction) {
 		u.store(m, u.value(in.Key))
 		u.store(m, u.value(in.Value))
 	case *ssa.Send:
-		u.write(u.value(in.Chan), "")
+		u.write(u.value(in.Chan), "send")
 		u.store(u.value(in.Chan), u.value(in.X))
 	case *ssa.Select:
 		u.selects(in)
@@ -133,13 +133,20 @@ func (u *unit) throw(s set) {
 	}
 }
 
+// selects follows the communications of a select statement. Its results are an index, a bool, and
+// what each receive gives.
 func (u *unit) selects(in *ssa.Select) {
-	for i, st := range in.States {
+	result := 2
+	for _, st := range in.States {
 		ch := u.value(st.Chan)
 		if st.Dir == types.SendOnly {
+			u.write(ch, "send")
 			u.store(ch, u.value(st.Send))
+			continue
 		}
-		u.grow(in, 2+i, u.load(ch))
+		u.write(ch, "receive")
+		u.grow(in, result, u.load(ch))
+		result++
 	}
 }
 
@@ -147,11 +154,9 @@ func (u *unit) selects(in *ssa.Select) {
 func (u *unit) unOp(in *ssa.UnOp) {
 	switch in.Op {
 	case token.MUL:
-		if _, global := in.X.(*ssa.Global); global && syntax.IsError(in.Type()) {
-			return // by convention, sentinel errors never change
-		}
 		u.assign(in, u.load(u.open(u.value(in.X))))
 	case token.ARROW:
+		u.write(u.value(in.X), "receive") // the value is gone from the channel
 		u.first(in, u.load(u.value(in.X)))
 	}
 }
@@ -207,6 +212,8 @@ func (u *unit) typeAssert(in *ssa.TypeAssert) {
 			}
 		}
 		x = out
+	} else if !syntax.IsError(in.AssertedType) {
+		x = u.expose(x)
 	}
 	u.first(in, x)
 }

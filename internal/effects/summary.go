@@ -26,6 +26,7 @@ type Ref struct {
 	Param int    // for Top and Deep; a receiver is parameter 0
 	Field int    // of the struct that the parameter points at; Whole for all of it
 	Name  string // for Shared
+	By    string // for a write that only a function without a summary may make: its name
 }
 
 // WholeValue is the Field of a Ref that means no single field.
@@ -59,8 +60,13 @@ type Summary struct {
 }
 
 // String writes a reference in the form of the table: new, p0 for the memory of the first
-// parameter, d0 for what lies below it, and *name for shared memory.
+// parameter, d0 for what lies below it, and *name for shared memory. The table has no writes of
+// which only unknown functions are suspected.
 func (r Ref) String() string {
+	if by := r.By; by != "" {
+		r.By = ""
+		return r.String() + "@" + by
+	}
 	field := ""
 	if r.Field != WholeValue {
 		field = "." + strconv.Itoa(r.Field)
@@ -113,6 +119,9 @@ func parseRef(s string) (Ref, error) {
 	}
 	return r, nil
 }
+
+// OnlyReads reports whether a call neither writes to the memory that it receives nor keeps it.
+func (s *Summary) OnlyReads() bool { return len(s.Writes) == 0 && len(s.Stores) == 0 }
 
 // String returns the summary in the form of the table: "w:p0 k:d0<p1 c:p1.Write(p0) r:new[p1]".
 func (s *Summary) String() string {

@@ -4,6 +4,8 @@ import (
 	"go/types"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/beagle-go/beagle/internal/syntax"
 )
 
 // A unit is one function together with its closures; they are solved at once.
@@ -28,17 +30,26 @@ type heap struct {
 	index   map[place]int
 	fields  [][]int // for a place that is a struct, the places of its fields
 	whole   []int   // for the place of a field, that of its struct
+	errors  set     // the places of sentinel errors
 	changed bool    // something is known that was not known a step ago
 }
 
 // knownEffects holds the effects of a function and its closures, as far as the solver knows them.
 type knownEffects struct {
-	written map[int]Effect
+	written map[writing]Effect
 	stored  map[Store]Effect
 	runs    map[Run]Effect
-	thrown  map[Ref]Effect  // where the values of panics lead
-	moved   map[Ref]Effect  // shared memory that other shared memory leads to
-	at      ssa.Instruction // the current instruction
+	thrown  map[Ref]Effect           // where the values of panics lead
+	moved   map[Ref]Effect           // shared memory that other shared memory leads to
+	methods map[*ssa.Function]Effect // methods of others that calls through interfaces may reach
+	at      ssa.Instruction          // the current instruction
+}
+
+// A writing is a write to the memory of a place. By names the function without a summary that alone
+// may write there; "" stands for a write that the analysis sees.
+type writing struct {
+	place int
+	by    string
 }
 
 // A methodRun is a method that runCode is running on a place. It stops runCode from running the
@@ -58,16 +69,16 @@ type place struct {
 	inner int             // not 0 for memory that a callee put behind a field of its result
 }
 
-// keptMemory names the memory of a closure that outlived the call that made the closure.
-const keptMemory = "a variable kept by a function value"
+// Kept names the memory of a closure that outlives the call that made the closure.
+const Kept = "a variable kept by a function value"
 
 // newUnit makes the unit of a function, with the memory of its parameters as what they point at.
 func newUnit(p *Program, fn *ssa.Function) *unit {
 	u := &unit{
 		heap: heap{p: p, fn: fn, index: map[place]int{}},
 		knownEffects: knownEffects{
-			written: map[int]Effect{}, stored: map[Store]Effect{}, runs: map[Run]Effect{}, thrown: map[Ref]Effect{},
-			moved: map[Ref]Effect{},
+			written: map[writing]Effect{}, stored: map[Store]Effect{}, runs: map[Run]Effect{}, thrown: map[Ref]Effect{},
+			moved: map[Ref]Effect{}, methods: map[*ssa.Function]Effect{},
 		},
 		in: map[*ssa.Function]bool{}, nodes: map[ssa.Value]int{}, running: map[methodRun]bool{},
 		handed: map[methodRun]set{},
@@ -80,7 +91,7 @@ func newUnit(p *Program, fn *ssa.Function) *unit {
 		}
 	}
 	for _, v := range fn.FreeVars { // variables of a closure that outlived its maker
-		u.grow(v, 0, u.single(u.shared(keptMemory)))
+		u.grow(v, 0, u.single(u.shared(Kept)))
 	}
 	return u
 }
@@ -144,6 +155,49 @@ func (h *heap) param(k Kind, i, field int) int {
 
 func (h *heap) shared(name string) int {
 	return h.place(place{ref: Ref{Kind: Shared, Field: WholeValue, Name: name}, field: WholeValue})
+}
+
+// conceal replaces shared memory by sentinel errors, which lead nowhere. By convention, errors that
+// outlive a call never change.
+func (h *heap) conceal(s set) set {
+	out := s
+	for i := range s.all {
+		if h.places[i].ref.Kind != Shared {
+			continue
+		}
+		sentinel := h.place(place{ref: Ref{Name: h.places[i].ref.Name}, field: WholeValue})
+		h.errors.add(sentinel)
+		out = out.without(h.single(i))
+		out.add(sentinel)
+	}
+	return out
+}
+
+// expose replaces sentinel errors by the memory that they come from. Code that asks an error for
+// its own type, or for other methods, can reach that memory.
+func (h *heap) expose(s set) set {
+	if !h.errors.meets(s) {
+		return s
+	}
+	out := s.without(h.errors)
+	for i := range h.errors.all {
+		if s.has(i) {
+			out.add(h.shared(h.places[i].ref.Name))
+		}
+	}
+	return out
+}
+
+// exposeAll is expose for the arguments of a call.
+func (h *heap) exposeAll(args []set) []set {
+	if h.errors.empty() {
+		return args
+	}
+	out := make([]set, len(args))
+	for i, s := range args {
+		out[i] = h.expose(s)
+	}
+	return out
 }
 
 func (h *heap) fresh(site ssa.Instruction) int {
@@ -276,15 +330,19 @@ func (k *knownEffects) effect(r Ref) Effect {
 }
 
 // write marks the places of s as written by via.
-func (u *unit) write(s set, via string) {
+func (u *unit) write(s set, via string) { u.suspect(s, via, "") }
+
+// suspect marks the places of s as written by via, if the function by writes to them. What a
+// version may do must not follow from a doubt about the original, so doubts are told apart.
+func (u *unit) suspect(s set, via, by string) {
 	for i := range s.all {
 		if u.places[i].ref.Kind == Invalid {
 			continue
 		}
-		if _, known := u.written[i]; !known {
+		if _, known := u.written[writing{i, by}]; !known {
 			f := u.effect(u.places[i].ref)
-			f.Via = via
-			u.written[i] = f
+			f.Via, f.Ref.By = via, by
+			u.written[writing{i, by}] = f
 			u.changed = true
 		}
 	}
@@ -324,6 +382,12 @@ func (u *unit) grow(v ssa.Value, i int, s set) {
 	if s.empty() {
 		return
 	}
+	switch t := partType(v, i); {
+	case syntax.IsError(t):
+		s = u.conceal(s)
+	case u.errors.meets(s) && u.p.isOwnError(t):
+		s = u.expose(s)
+	}
 	// Numbers are given when a value is first met, for slices instead of maps in the sets.
 	n, ok := u.nodes[v]
 	if !ok {
@@ -337,6 +401,14 @@ func (u *unit) grow(v ssa.Value, i int, s set) {
 	if u.pts[n][i].union(s) {
 		u.changed = true
 	}
+}
+
+// partType returns the type of a value, or of part i of a tuple.
+func partType(v ssa.Value, i int) types.Type {
+	if tuple, ok := v.Type().(*types.Tuple); ok && i < tuple.Len() {
+		return tuple.At(i).Type()
+	}
+	return v.Type()
 }
 
 // assign grows v, unless its type holds no references.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/beagle-go/beagle/internal/effects"
 	"github.com/beagle-go/beagle/internal/syntax"
 )
 
@@ -142,10 +143,11 @@ func (e *Env) find(src string, all *allowance) {
 // stateless reports whether a key stands for an effect that keeps nothing between calls.
 func (c *allowance) stateless(key string) bool {
 	switch key {
-	case digestKey, sumKey, "map order", "word size", "format", "address":
+	case digestKey, sumKey, "map order", "word size", "format", "address", "write " + effects.Kept:
 		return true
 	}
-	return strings.HasPrefix(key, "identity ") || reflects(key) && !c.main
+	return strings.HasPrefix(key, "identity ") || strings.HasPrefix(key, invoke) || argumentKeys.MatchString(key) ||
+		reflects(key) && !c.main
 }
 
 // reflects reports whether a key stands for reflection that keeps nothing. The rule of memory sees
@@ -165,16 +167,16 @@ var unruly = set(`MakeFunc NewAt Select SliceAt
 // touch is a statement without an effect.
 const touch = "_ = 0x0"
 
-// touched returns a version in which some copies differ from their originals in text, but not in
-// behaviour. So Narrow keeps those copies.
-func (e *Env) touched(src string, names ...string) string {
+// touched returns a version in which a copy differs from its original in text, but not in
+// behaviour. So Narrow keeps that copy.
+func (e *Env) touched(src, name string) string {
 	f, problem := e.Unit.Reader.Parse(src)
 	if problem != nil {
 		return src
 	}
 	var edits []syntax.Edit
 	for _, d := range f.AST.Decls {
-		if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && slices.Contains(names, fn.Name.Name) {
+		if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == name {
 			body := f.Fset.Position(fn.Body.Lbrace).Offset + 1
 			edits = append(edits, syntax.Edit{Start: body, End: body, New: "\n" + touch + "\n"})
 		}
@@ -182,37 +184,13 @@ func (e *Env) touched(src string, names ...string) string {
 	return syntax.Apply(f.Src, edits)
 }
 
-// originalLike returns the original with the same copies of callees as a version; nil without any.
-func (e *Env) originalLike(cand *code) *code {
-	var names []string
-	for _, fn := range cand.declared() {
-		if name := cand.nameOf(fn); e.Unit.Copies.CopyOf(name) != "" {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	key := strings.Join(names, " ")
-	if known, ok := e.alike.Load(key); ok || key == "" {
-		c, _ := known.(*code)
-		return c
-	}
-	wide, _ := e.Unit.Copies.WidenWhole(e.Unit.Target.Source)
-	var out *code
-	if text, err := e.Unit.Copies.Narrow(e.touched(wide, names...)); err == nil {
-		if f, problem := e.Unit.Reader.Parse(text); problem == nil {
-			out = e.codeOf(f)
-		}
-	}
-	e.alike.Store(key, out)
-	return out
-}
-
 // excuse reports whether a callee of the original has the effect that a version has there.
 func (c *allowance) excuse(cand *code, v Violation) bool {
-	switch {
-	case c == nil:
+	if c == nil {
 		return false
-	case c.anywhere[v.key] || c.anywhere[wholeKey(v.key)]:
+	}
+	keys := excuses(v.key)
+	if slices.ContainsFunc(keys, func(key string) bool { return c.anywhere[key] }) {
 		return true
 	}
 	fn := cand.funcAt(v.Line)
@@ -220,7 +198,11 @@ func (c *allowance) excuse(cand *code, v Violation) bool {
 		return false
 	}
 	in := c.callees[cand.nameOf(fn)]
-	return in != nil && in.signature == cand.signature(fn) && (in.keys[v.key] || v.key == sumKey && in.keys[digestKey])
+	if in == nil || in.signature != cand.signature(fn) {
+		return false
+	}
+	return slices.ContainsFunc(keys, func(key string) bool { return in.keys[key] }) ||
+		v.key == sumKey && in.keys[digestKey]
 }
 
 // strays returns the calls of stateful copies that the original does not make there. With them a

@@ -11,7 +11,7 @@ import (
 // reading a clock. Examples are the order of a map, the text of an address, and the name of the
 // architecture. Beagle compares on one machine, and no comparison meets what goes wrong once in a
 // million calls.
-func chance(c *code, report func(ast.Node, string, string, string)) {
+func chance(c *code, report reporter) {
 	ast.Inspect(c.file, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.CallExpr:
@@ -19,7 +19,7 @@ func chance(c *code, report func(ast.Node, string, string, string)) {
 		case *ast.Ident:
 			obj := c.info.Uses[n]
 			if obj != nil && obj.Pkg() != nil &&
-				(obj.Pkg().Path() == "runtime" && isConst(obj) || machines[objectName(obj)]) {
+				(systems[obj.Pkg().Path()] && isConst(obj) || machines[objectName(obj)]) {
 				report(n, "use "+objectName(obj), "use of "+objectName(obj),
 					"its value differs on other systems, where no check compared the versions")
 			}
@@ -32,13 +32,16 @@ func chance(c *code, report func(ast.Node, string, string, string)) {
 var machines = set(
 	`strconv.IntSize math/bits.UintSize encoding/binary.NativeEndian path/filepath.Separator path/filepath.ListSeparator`)
 
+// systems lists packages whose constants differ from machine to machine.
+var systems = set(`runtime os syscall`)
+
 func isConst(obj types.Object) bool { _, ok := obj.(*types.Const); return ok }
 
 // addressVerb matches %p with its flags.
 var addressVerb = regexp.MustCompile(`%[-+# 0-9.*\[\]]*p`)
 
 // printsAddress reports calls of fmt whose text would hold an address.
-func printsAddress(c *code, call *ast.CallExpr, report func(ast.Node, string, string, string)) {
+func printsAddress(c *code, call *ast.CallExpr, report reporter) {
 	fn := c.callee(call)
 	if fn == nil || fn.Pkg() == nil || fn.Pkg().Path() != "fmt" {
 		return

@@ -26,7 +26,7 @@ import (
 // sorts. A decision is fine if every path from its equal side compares the elements too, or if its
 // other side only stores one of the two numbers where the other one is: then both sides leave the
 // same.
-func digests(c *code, report func(ast.Node, string, string, string)) {
+func digests(c *code, report reporter) {
 	if c.ssaFuncs == nil {
 		return // the analysis failed; memory reports that
 	}

@@ -6,9 +6,10 @@
 //     allows what the original does. Beyond that, it allows only code that cannot touch the world
 //     and cannot keep anything between calls. It denies memory by default: a candidate may write
 //     memory that it provably made in the same call, and memory that the original writes too (see
-//     internal/effects). The policy also refuses what a comparison here says little about: the
-//     order of a map, where memory lies, the size of a word, the machine's time zone, values that
-//     are equal because their hashes are, and names that differ while versions are compared;
+//     internal/effects). It may run its caller's code only as the original does. The policy also
+//     refuses what a comparison here says little about: the order of a map, where memory lies, the
+//     size of a word, the machine's time zone, values that are equal because their hashes are, and
+//     names that differ while versions are compared;
 //   - start compares the cost of the package's initialisation, which no measurement of calls sees.
 //     A candidate that keeps the program from starting cannot take down other candidates in it;
 //   - replay gives both versions the recorded calls and compares all that a caller can see:

@@ -38,7 +38,6 @@ type Env struct {
 
 	mu     sync.Mutex
 	orig   *code
-	alike  sync.Map // the original with copies of callees, as *code, by their names
 	corpus map[edition]*corpusFacts
 
 	helpersOnce sync.Once
@@ -89,7 +88,6 @@ func (e *Env) original() (*code, error) {
 		e.orig.reached = reachedNames(e.Unit.Package, e.Unit.Target.Name, e.helpers().constant,
 			writtenVariables(e.orig))
 		e.orig.allowed = e.calleesDo()
-		e.orig.alike = e.originalLike
 	}
 	return e.orig, nil
 }

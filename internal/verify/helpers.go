@@ -19,17 +19,19 @@ import (
 // which functions are pure, and which variables never change after the program's start.
 type helpers struct {
 	summaries map[string]*effects.Summary
-	pure      map[string]bool // by effects.Name
-	digests   map[string]bool // pure functions with a result that is a digest of an argument
-	constant  map[string]bool // variables, by objectName
-	err       error           // the analysis of the package failed, so nothing is known
+	methods   map[string][]*types.Func // that a function may call through interfaces, by effects.Name
+	pure      map[string]bool          // by effects.Name
+	digests   map[string]bool          // pure functions with a result that is a digest of an argument
+	constant  map[string]bool          // variables, by objectName
+	err       error                    // the analysis of the package failed, so nothing is known
 }
 
 // newHelpers analyses the package of a target as its user wrote it.
 func newHelpers(of *source.Package, target string) *helpers {
 	var err error
 	for _, whole := range []bool{true, false} {
-		h := &helpers{summaries: map[string]*effects.Summary{}, pure: map[string]bool{}, constant: map[string]bool{}}
+		h := &helpers{summaries: map[string]*effects.Summary{}, methods: map[string][]*types.Func{},
+			pure: map[string]bool{}, constant: map[string]bool{}}
 		if err = h.read(of, target, whole); err == nil {
 			return h
 		}
@@ -65,8 +67,13 @@ func (h *helpers) read(of *source.Package, target string, whole bool) (err error
 	touched := c.escaping(files)
 	study := &helperStudy{prog, own, effects.Standard(), func(p *effects.Program, fns ...*ssa.Function) {
 		for _, f := range fns {
-			noteTouched(p.Effects(f), touched) // may take too long, and nothing is known then
-			h.summaries[effects.Name(f.Object().(*types.Func))] = p.SummaryOf(f)
+			found := p.Effects(f) // may take too long, and nothing is known then
+			noteTouched(found, touched)
+			name := effects.Name(f.Object().(*types.Func))
+			h.summaries[name] = p.SummaryOf(f)
+			for _, m := range found.Methods {
+				h.methods[name] = append(h.methods[name], m.Func)
+			}
 		}
 	}}
 	if whole {
@@ -364,7 +371,7 @@ func (h *helpers) isPure(c *typedText, name string, fn *ast.FuncDecl) bool {
 	} else if len(h.summaries) > 0 {
 		return false // the analysis left it out
 	}
-	pure := true
+	pure := !slices.ContainsFunc(h.methods[name], func(f *types.Func) bool { return !h.harmless(c, f) })
 	ast.Inspect(fn, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.GoStmt, *ast.SelectStmt, *ast.SendStmt, *ast.ChanType:

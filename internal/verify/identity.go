@@ -12,7 +12,7 @@ import (
 // identity refuses decisions that depend on where memory lies: comparisons of pointers and
 // channels, and maps with such keys. Equal inputs lie elsewhere in another run, and the same memory
 // may hold another input in the next call.
-func identity(c *code, report func(ast.Node, string, string, string)) {
+func identity(c *code, report reporter) {
 	const why = "addresses say nothing about the input; compare the memory's content"
 	compared := func(at ast.Node, t types.Type) {
 		if t != nil && (hasIdentity(t, nil) || boxes(t)) {
@@ -97,7 +97,7 @@ func hasIdentity(t types.Type, seen []types.Type) bool {
 // wordSize refuses branches that depend on the size of a word, because no check compares the
 // branches that other machines take. The greatest number may serve as a bound, but no decision may
 // use a value computed from it.
-func wordSize(c *code, report func(ast.Node, string, string, string)) {
+func wordSize(c *code, report reporter) {
 	const why = "other machines take other branches, which no check compared"
 	ast.Inspect(c.file, func(n ast.Node) bool {
 		e, ok := n.(ast.Expr)

@@ -16,7 +16,7 @@ var zoneFreeMethods = set(`time.Time.UTC time.Time.In time.Time.Unix time.Time.U
 
 // localTime refuses times in the machine's own zone. The zone where Beagle compares versions is not
 // the zone where they will run.
-func localTime(c *code, report func(ast.Node, string, string, string)) {
+func localTime(c *code, report reporter) {
 	fine := make(map[*ast.Ident]bool)
 	ast.Inspect(c.file, func(n ast.Node) bool {
 		switch n := n.(type) {

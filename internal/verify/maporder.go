@@ -11,7 +11,7 @@ import (
 // mapOrder refuses code that may depend on the order of a map's entries, which differs from walk to
 // walk. Examples are a loop that ends early, a loop that keeps the last entry, and a list of keys
 // that stays unsorted. A comparison finds such code only if the difference shows often.
-func mapOrder(c *code, report func(ast.Node, string, string, string)) {
+func mapOrder(c *code, report reporter) {
 	const why = "the first entry differs from call to call"
 	sorted := sortedLists(c)
 	walks := make(map[ast.Node]bool) // calls of package maps whose order does not matter in their place

@@ -5,6 +5,9 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/tools/go/ssa"
@@ -16,8 +19,9 @@ import (
 // memory allows a candidate to write two kinds of memory: memory that it made in the same call, and
 // memory that the original writes too. It refuses all other writes, by any road: package variables,
 // memory that library functions share or return, arguments that the original only reads. Results,
-// and values stored behind arguments, may not lead into memory that outlives the call.
-func memory(c *code, report func(ast.Node, string, string, string)) {
+// and values stored behind arguments, may not lead into memory that outlives the call. Nor may it
+// run code that it receives, and that the original does not run.
+func memory(c *code, report reporter) {
 	fns, target, err := c.functions()
 	if err != nil {
 		report(c.fn, unread, "the file", fmt.Sprintf("the analysis of its memory failed: %v", err))
@@ -33,12 +37,32 @@ func memory(c *code, report func(ast.Node, string, string, string)) {
 		}
 		m := &memoryReport{code: c, fn: target, report: report}
 		m.reportShared(found)
+		m.methods(found)
 		if m.name = c.entry(f); m.name != "" || f == target {
 			m.fn = f
 			m.arguments(found)
+			m.received(found)
 			m.results(found)
 		}
 	}
+	c.initialisers(findings(target.Pkg.Func("init")), target, report)
+}
+
+// initialisers reports what the version's package variables do while the program starts, beyond
+// getting their own values.
+func (c *code) initialisers(found *effects.Effects, target *ssa.Function, report reporter) {
+	if found == nil {
+		report(c.fn, unread, "the file", "the analysis of its package variables takes too long")
+		return
+	}
+	found.Writes = slices.DeleteFunc(found.Writes, func(w effects.Effect) bool {
+		name, local := strings.CutPrefix(w.Ref.Name, c.pkg.Path()+".")
+		obj := c.pkg.Scope().Lookup(name)
+		return local && (obj == nil || c.declares(obj)) // the guard of the initialisation has no object
+	})
+	m := &memoryReport{code: c, fn: target, report: report}
+	m.reportShared(found)
+	m.methods(found)
 }
 
 // entry is the name of a function of a group that others call; "" for any other function.
@@ -83,7 +107,7 @@ func (c *code) analyseApart(fns []*ssa.Function, target *ssa.Function) func(*ssa
 			summaries[f[0].Object()] = p.SummaryOf(f[0])
 		}
 	}}
-	for _, f := range fns {
+	for _, f := range append(fns, target.Pkg.Func("init")) {
 		study.analyseOne(f, fns, memberSteps)
 	}
 	c.summaries = summaries
@@ -92,7 +116,7 @@ func (c *code) analyseApart(fns []*ssa.Function, target *ssa.Function) func(*ssa
 
 // reportTooLong reports a function that cannot be analysed. Only the original's own text excuses
 // it.
-func (c *code) reportTooLong(f *ssa.Function, report func(ast.Node, string, string, string)) {
+func (c *code) reportTooLong(f *ssa.Function, report reporter) {
 	var at ast.Node = c.fn
 	if f.Syntax() != nil {
 		at = f.Syntax()
@@ -115,7 +139,7 @@ func (c *code) analysed(fns []*ssa.Function, target *ssa.Function) *effects.Prog
 		p.Limit = groupSteps
 	}
 	p.Values(append([]*ssa.Function{target.Pkg.Func("init")}, fns...))
-	p.Analyse(fns)
+	p.Analyse(append(fns, target.Pkg.Func("init")))
 	c.summaries = make(map[types.Object]*effects.Summary)
 	for _, f := range fns {
 		if f.Object() != nil {
@@ -132,7 +156,7 @@ type memoryReport struct {
 	*code
 	fn     *ssa.Function
 	name   string // of fn, where it is one function of a group
-	report func(ast.Node, string, string, string)
+	report reporter
 }
 
 // A place is a position that stands for a node in a report.
@@ -154,7 +178,7 @@ const seenWhy = "the next call would see what one call leaves there"
 func (m *memoryReport) reportShared(found *effects.Effects) {
 	for _, w := range found.Writes {
 		if w.Ref.Kind == effects.Shared {
-			m.report(m.place(w.Pos), "write "+w.Ref.Name, m.write(w), seenWhy)
+			m.report(m.place(w.Pos), "write "+w.Ref.Name+doubt(w.Ref), m.write(w), seenWhy)
 		}
 	}
 	for i, w := range found.Stores {
@@ -184,6 +208,8 @@ func (m *memoryReport) write(w effects.Effect) string {
 		return "assignment to " + name
 	case "append", "copy", "clear", "delete", "close":
 		return w.Via + " into memory of " + name
+	case "send", "receive":
+		return "channel " + w.Via + " by " + name
 	default:
 		return name + " handed to " + strings.TrimPrefix(w.Via, m.pkg.Path()+".") + ", which writes to it"
 	}
@@ -193,7 +219,7 @@ func (m *memoryReport) write(w effects.Effect) string {
 func (m *memoryReport) arguments(found *effects.Effects) {
 	for _, w := range found.Writes {
 		if w.Ref.Kind == effects.Top || w.Ref.Kind == effects.Deep {
-			m.report(m.place(w.Pos), m.argumentKey(w.Ref), m.write(w),
+			m.report(m.place(w.Pos), m.argumentKey("write", w.Ref), m.write(w),
 				"the original only reads it, and others may read it meanwhile; write to memory that the function "+
 					"made itself")
 		}
@@ -209,30 +235,96 @@ func (m *memoryReport) arguments(found *effects.Effects) {
 
 const sharedWhy = "the caller would share it with every other call"
 
-// argumentKey names the written memory: a parameter, or one field of the struct that it points at.
-// An original's write to the whole struct excuses a write to a field. In a group, whose fields may
-// be others, a write to any field excuses all that the same function writes there.
-func (m *memoryReport) argumentKey(r effects.Ref) string {
-	if m.name != "" {
-		return fmt.Sprintf("%s%d of %s", argumentPrefix, r.Param, m.name)
+// received reports received code that the target runs: a function value, or a method of an
+// interface value. Methods such as Error and Len do not count, since they promise to read only.
+func (m *memoryReport) received(found *effects.Effects) {
+	for _, w := range found.Received {
+		promise := effects.Standard().Method(w.Via)
+		if w.Ref.Kind != effects.Top && w.Ref.Kind != effects.Deep || promise != nil && promise.OnlyReads() {
+			continue
+		}
+		method, construct := w.Via, "call of "+m.sourceName(w.Ref)
+		if method != "" {
+			construct = "call of method " + method + " of " + m.sourceName(w.Ref)
+		}
+		if method == "WriteString" {
+			method = "Write" // package io says that both do the same
+		}
+		m.report(m.place(w.Pos), m.argumentKey(strings.TrimSpace("run "+method), w.Ref), construct,
+			"the original does not run this code of its caller, and nothing shows what it does")
 	}
-	return fmt.Sprintf("%s%d.%d", argumentPrefix, r.Param, r.Field)
 }
 
-const argumentPrefix = "write argument "
-
-// wholeKey returns the key of the struct that a field belongs to.
-func wholeKey(key string) string {
-	if dot := strings.LastIndexByte(key, '.'); dot >= 0 && strings.HasPrefix(key, argumentPrefix) {
-		return key[:dot] + fmt.Sprintf(".%d", effects.WholeValue)
+// methods reports methods that the version calls through an interface, as if it named them. Copies
+// of the original's callees may reach the same, other than methods of the package that may tell
+// what it keeps.
+func (m *memoryReport) methods(found *effects.Effects) {
+	for _, f := range found.Methods {
+		if m.declares(f.Func) {
+			continue
+		}
+		construct, why := objection(m.code, f.Func)
+		if why == "" {
+			continue
+		}
+		key := invoke
+		if f.Func.Pkg() == m.pkg && f.Func.Signature().Results().Len() > 0 {
+			key = "use "
+		}
+		m.report(m.place(f.Pos), key+objectName(f.Func), construct+" through an interface", why)
 	}
-	return key
+}
+
+// invoke begins the key of a call through an interface.
+const invoke = "invoke "
+
+// argumentKey names what happens to the memory of a parameter, or of one field of the struct that
+// it points at. An original's write to the whole struct excuses a write to a field. A write to the
+// memory that an argument points at excuses none to memory below. In a group, whose fields may be
+// others, a write to any field excuses all that the same function writes there.
+func (m *memoryReport) argumentKey(deed string, r effects.Ref) string {
+	if m.name != "" {
+		return fmt.Sprintf("%s argument %d of %s", deed, r.Param, m.name)
+	}
+	if r.Kind == effects.Deep {
+		deed += " below"
+	}
+	return fmt.Sprintf("%s argument %d.%d%s", deed, r.Param, r.Field, doubt(r))
+}
+
+// doubt returns the end of the key of a write that only an unknown function may make.
+func doubt(r effects.Ref) string {
+	if r.By == "" {
+		return ""
+	}
+	return doubtful + r.By
+}
+
+const doubtful = " by "
+
+// argumentKeys matches the keys of what happens to arguments, up to the field.
+var argumentKeys = regexp.MustCompile(`^((?:write|run)[ \w]* argument \d+)(\.-?\d+)?`)
+
+// excuses returns the keys that excuse a finding: its own, that of the whole struct for a field,
+// that of a write that the analysis sees for one that an unknown function may make, and that of a
+// call by name for one through an interface.
+func excuses(key string) []string {
+	out := []string{key}
+	if name, ok := strings.CutPrefix(key, invoke); ok {
+		return append(out, "use "+name)
+	}
+	if sure, _, ok := strings.Cut(key, doubtful); ok && strings.HasPrefix(key, "write ") {
+		out = append(out, sure)
+	}
+	for _, k := range slices.Clone(out) {
+		out = append(out, argumentKeys.ReplaceAllString(k, "$1."+strconv.Itoa(effects.WholeValue)))
+	}
+	return out
 }
 
 func (m *memoryReport) results(found *effects.Effects) {
-	for i, s := range found.Shares {
-		t := m.fn.Signature.Results().At(found.Result[i]).Type()
-		if s.Ref.Kind == effects.Shared && !syntax.IsError(t) { // sentinel errors are values by convention
+	for _, s := range found.Shares {
+		if s.Ref.Kind == effects.Shared {
 			m.report(m.place(s.Pos), "share "+s.Ref.Name, "result leads into "+m.sourceName(s.Ref), sharedWhy)
 		}
 	}

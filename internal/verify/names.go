@@ -12,7 +12,7 @@ import (
 // typeNames refuses code that can read the name of one of the candidate's own types. Beagle
 // compares many versions in one package, so declarations have other names there than in the user's
 // package. A candidate that knows where it runs could behave only while Beagle looks.
-func typeNames(c *code, report func(ast.Node, string, string, string)) {
+func typeNames(c *code, report reporter) {
 	const why = "it has another name while versions are compared, so the comparison says nothing about it"
 	ast.Inspect(c.file, func(n ast.Node) bool {
 		switch n := n.(type) {

@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"go/types"
 	"maps"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -28,11 +29,10 @@ type code struct {
 
 	entries map[string]bool // of a group, the functions that others call, as syntax.FuncName has them
 
-	helpers  func() *helpers   // of the rest of the package; may be nil
-	literals []constant.Value  // of the original: the constants that its package contains
-	reached  map[string]bool   // of the original: see reachedBy
-	allowed  *allowance        // of the original
-	alike    func(*code) *code // of the original: the original with the same copies as a version, or nil
+	helpers  func() *helpers  // of the rest of the package; may be nil
+	literals []constant.Value // of the original: the constants that its package contains
+	reached  map[string]bool  // of the original: see reachedBy
+	allowed  *allowance       // of the original
 
 	once  sync.Once
 	found []Violation // by inspect
@@ -56,8 +56,7 @@ type Violation struct {
 	Construct string `json:"construct"`
 	Why       string `json:"why"`
 
-	key string      // an equal key in the original excuses it
-	at  []token.Pos // all places of the construct on the line
+	key string // an equal key in the original excuses it
 }
 
 func (v Violation) String() string {
@@ -66,7 +65,10 @@ func (v Violation) String() string {
 
 // A rule of the policy reports its findings in one version. The caller subtracts those of the
 // original, so a rule reads one version only.
-type rule func(c *code, report func(at ast.Node, key, construct, why string))
+type rule func(c *code, report reporter)
+
+// A reporter takes one finding of a rule.
+type reporter func(at ast.Node, key, construct, why string)
 
 // policy lists every rule, in the order in which reports list the violations.
 var policy = []rule{directives, imports, statements, uses, packageVars, memory, typeArguments, chance, identity,
@@ -85,11 +87,6 @@ const (
 // forbidden lists the candidate's findings that the original does not have.
 func forbidden(orig, cand *code, known *KnownValues) []Violation {
 	out := unexcused(orig, cand)
-	if len(out) > 0 && orig.alike != nil {
-		if base := orig.alike(cand); base != nil {
-			out = undone(base, cand, unexcused(orig, base), out)
-		}
-	}
 	out = append(out, orig.allowed.strays(cand)...)
 	out = append(out, copied(orig, cand, known)...)
 	out = append(out, timed(orig, cand)...)
@@ -110,7 +107,8 @@ func unexcused(orig, cand *code) (out []Violation) {
 	maps.Copy(excused, orig.reached)
 	excused[sumKey] = excused[sumKey] || excused[digestKey] || orig.decidesBySums
 	for _, v := range inspect(cand) {
-		if v.key == unread || !excused[v.key] && !excused[wholeKey(v.key)] && !orig.allowed.excuse(cand, v) {
+		by := func(key string) bool { return excused[key] }
+		if v.key == unread || !slices.ContainsFunc(excuses(v.key), by) && !orig.allowed.excuse(cand, v) {
 			out = append(out, v)
 		}
 	}
@@ -125,16 +123,14 @@ func inspect(c *code) []Violation {
 
 func (c *code) inspect() []Violation {
 	var out []Violation
-	known := make(map[string]int)
+	known := make(map[string]bool)
 	report := func(at ast.Node, key, construct, why string) {
 		line := c.fset.Position(at.Pos()).Line
 		once := fmt.Sprint(line, key)
-		if _, ok := known[once]; !ok {
-			known[once] = len(out)
+		if !known[once] {
+			known[once] = true
 			out = append(out, Violation{Line: line, Construct: construct, Why: why, key: key})
 		}
-		v := &out[known[once]]
-		v.at = append(v.at, at.Pos())
 	}
 	for _, r := range policy {
 		c.apply(r, report)
@@ -143,7 +139,7 @@ func (c *code) inspect() []Violation {
 }
 
 // apply runs one rule. A rule that panics has not read the version, and nothing excuses that.
-func (c *code) apply(r rule, report func(ast.Node, string, string, string)) {
+func (c *code) apply(r rule, report reporter) {
 	defer func() {
 		if p := recover(); p != nil {
 			report(c.fn, unread, "the file", fmt.Sprintf("the policy could not read it: %v", p))
@@ -158,7 +154,7 @@ const unread = "unread"
 // directives refuses comments that steer the compiler, the linker, line numbers or this judge: only
 // the user may state a contract. It allows noinline, which can only make a candidate slower, and
 // fix directives, which only "go fix" reads.
-func directives(c *code, report func(ast.Node, string, string, string)) {
+func directives(c *code, report reporter) {
 	for _, group := range c.file.Comments {
 		for _, com := range group.List {
 			text := strings.TrimSpace(com.Text)
@@ -181,7 +177,7 @@ func isDirective(text string) bool {
 	return false
 }
 
-func imports(c *code, report func(ast.Node, string, string, string)) {
+func imports(c *code, report reporter) {
 	for _, spec := range c.file.Imports {
 		path := strings.Trim(spec.Path.Value, "`\"")
 		switch {
@@ -195,20 +191,25 @@ func imports(c *code, report func(ast.Node, string, string, string)) {
 
 // statements refuses statements that start goroutines or talk to them, and functions without a body
 // to read.
-func statements(c *code, report func(ast.Node, string, string, string)) {
+func statements(c *code, report reporter) {
 	ast.Inspect(c.file, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.GoStmt:
 			report(n, "go", "go statement", "a candidate may not start goroutines")
+		// The rule of memory sees which channels a version uses, and this one how.
 		case *ast.SelectStmt:
-			report(n, "chan", "select statement", channelsWhy)
+			report(n, "chan select", "select statement", channelsWhy)
 		case *ast.SendStmt:
-			report(n, "chan", "channel send", channelsWhy)
+			report(n, "chan send", "channel send", channelsWhy)
 		case *ast.ChanType:
-			report(n, "chan", "channel type", channelsWhy)
+			report(n, "chan type", "channel type", channelsWhy)
 		case *ast.UnaryExpr:
 			if n.Op == token.ARROW {
-				report(n, "chan", "channel receive", channelsWhy)
+				report(n, "chan receive", "channel receive", channelsWhy)
+			}
+		case *ast.RangeStmt:
+			if syntax.Is[*types.Chan](c.info.TypeOf(n.X)) {
+				report(n, "chan receive", "channel receive", channelsWhy)
 			}
 		case *ast.FuncDecl:
 			if n.Body == nil {
@@ -224,8 +225,10 @@ func statements(c *code, report func(ast.Node, string, string, string)) {
 }
 
 // typeArguments refuses generic code that asks for its type argument, because the checks try only
-// the types of the recorded calls.
-func typeArguments(c *code, report func(ast.Node, string, string, string)) {
+// the types of the recorded calls. Any function can ask an interface that holds a value of such a
+// type.
+func typeArguments(c *code, report reporter) {
+	const why = "its answer may differ for type arguments that no check tried"
 	for _, decl := range c.file.Decls {
 		fn, ok := decl.(*ast.FuncDecl)
 		if !ok || !isGeneric(c, fn) {
@@ -234,12 +237,47 @@ func typeArguments(c *code, report func(ast.Node, string, string, string)) {
 		ast.Inspect(fn, func(n ast.Node) bool {
 			switch n.(type) {
 			case *ast.TypeAssertExpr, *ast.TypeSwitchStmt:
-				report(n, "type argument", "type assertion in a generic function",
-					"its answer may differ for type arguments that no check tried")
+				report(n, "type argument", "type assertion in a generic function", why)
 			}
 			return true
 		})
 	}
+	var boxes func(f *ssa.Function)
+	boxes = func(f *ssa.Function) {
+		for _, b := range f.Blocks {
+			for _, in := range b.Instrs {
+				if box, ok := in.(*ssa.MakeInterface); ok && isOpen(box.X.Type()) {
+					at := ast.Node(place(box.Pos()))
+					if !box.Pos().IsValid() {
+						at = f.Syntax()
+					}
+					report(at, "type argument in an interface", "value of a type argument in an interface", why)
+				}
+			}
+		}
+		for _, g := range f.AnonFuncs {
+			boxes(g)
+		}
+	}
+	for _, f := range c.ssaFuncs {
+		boxes(f)
+	}
+}
+
+// isOpen reports whether a type mentions a type parameter.
+func isOpen(t types.Type) bool {
+	if syntax.IsTypeParam(t) {
+		return true
+	}
+	switch t := types.Unalias(t).(type) {
+	case *types.Named:
+		return slices.ContainsFunc(slices.Collect(t.TypeArgs().Types()), isOpen)
+	case *types.Map:
+		return isOpen(t.Key()) || isOpen(t.Elem())
+	case interface{ Elem() types.Type }:
+		return isOpen(t.Elem())
+	}
+	return false
 }
 
 func isGeneric(c *code, fn *ast.FuncDecl) bool {
@@ -250,7 +288,7 @@ func isGeneric(c *code, fn *ast.FuncDecl) bool {
 const channelsWhy = "channels keep state and block"
 
 // uses checks every name that the file does not declare itself.
-func uses(c *code, report func(ast.Node, string, string, string)) {
+func uses(c *code, report reporter) {
 	ids := make([]*ast.Ident, 0, len(c.info.Uses))
 	for id := range c.info.Uses {
 		if c.contains(id) { // it holds what the rest of the package names too
@@ -339,7 +377,7 @@ func isAllowed(path, name string) bool {
 
 // packageVars refuses package variables that hold state by their nature. A variable that the start
 // computes and nothing writes is fine; memory checks the writes.
-func packageVars(c *code, report func(ast.Node, string, string, string)) {
+func packageVars(c *code, report reporter) {
 	for _, decl := range c.file.Decls {
 		gen, ok := decl.(*ast.GenDecl)
 		if !ok || gen.Tok != token.VAR {

@@ -218,6 +218,7 @@ func writtenVariables(c *code) map[string]bool {
 	for _, v := range inspect(c) {
 		for _, p := range []string{"write ", "keep ", "share ", "pass "} {
 			if name, ok := strings.CutPrefix(v.key, p); ok {
+				name, _, _ = strings.Cut(name, doubtful)
 				out[name] = true
 			}
 		}

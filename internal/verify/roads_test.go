@@ -13,12 +13,14 @@ func importing(decls string) string {
 	paths := map[string]string{"crc32": "hash/crc32", "crc64": "hash/crc64", "syntax": "regexp/syntax",
 		"url": "net/url", "utf8": "unicode/utf8",
 		"binary": "encoding/binary", "list": "container/list", "big": "math/big", "rand": "math/rand/v2", "maphash": "hash/maphash", "bits": "math/bits",
-		"fnv": "hash/fnv", "sha256": "crypto/sha256", "json": "encoding/json", "md5": "crypto/md5"}
+		"fnv": "hash/fnv", "sha256": "crypto/sha256", "json": "encoding/json", "md5": "crypto/md5", "exec": "os/exec",
+		"scanner": "text/scanner"}
 	var b strings.Builder
 	b.WriteString("package k\n\n")
 	for _, name := range strings.Fields(
 		"bytes bufio errors fmt io maps math regexp runtime slices sort strconv strings sync time unsafe crc32 crc64 " +
-			"syntax url utf8 binary list big rand maphash bits fnv sha256 json md5") {
+			"syntax url utf8 binary list big rand maphash bits fnv sha256 json md5 exec " +
+			"scanner os syscall reflect context iter unicode") {
 		if !named(decls, name) {
 			continue
 		}
@@ -136,7 +138,25 @@ func TestRoads(t *testing.T) {
 		{"a panic with a list", original, "var buf = []int{1}\nfunc f(s string) string { if s == \"q\" { panic(buf[:1]) }; return s }", "package variable buf"},
 		{"a panic in a helper", original, "type p struct{ b *[4]byte }\nvar buf [4]byte\nfunc die(v any) { panic(v) }\nfunc f(s string) string { if s == \"q\" { die(p{&buf}) }; return s }", "package variable buf"},
 		{"a panic in a closure", original, "var buf [4]byte\nfunc f(s string) string { func() { if s == \"q\" { panic(&buf) } }(); return s }", "package variable buf"},
+		{"an error that holds a table", `type e struct{ b []int }
+			func (x *e) Error() string { return "" }
+			func f(s string) error { return &e{[]int{1}} }`, `type e struct{ b []int }
+			func (x *e) Error() string { return "" }
+			var table = []int{1}
+			func f(s string) error { return &e{table} }`, "package variable table"},
 		// The rest is honest code.
+		{"an error that holds a copy", `type e struct{ b []int }
+			func (x *e) Error() string { return "" }
+			func f(s string) error { return &e{[]int{1}} }`, `type e struct{ b []int }
+			func (x *e) Error() string { return "" }
+			var table = []int{1}
+			func f(s string) error { return &e{slices.Clone(table)} }`, ""},
+		{"an error of a table", `func f(s string) error { return io.EOF }`, `var known = map[string]error{"": io.EOF}
+			func f(s string) error { if e := known[s]; e != nil { return fmt.Errorf("%s: %w", s, e) }; return known[""] }`, ""},
+		{"a result with an error of a table", `type r struct{ err error }
+			func f(s string) *r { return &r{io.EOF} }`, `type r struct{ err error }
+			var known = []error{io.EOF}
+			func f(s string) *r { out := &r{known[0]}; return out }`, ""},
 		{"a panic with a copy", original, "var buf [4]byte\nfunc f(s string) string { if s == \"q\" { b := buf; panic(&b) }; return s }", ""},
 		{"a panic with an error", original, "var e = errors.New(\"e\")\nfunc f(s string) string { if s == \"q\" { panic(e) }; return s }", ""},
 		{"a panic with text of a table", original, "var texts = [2]string{\"a\", \"b\"}\nfunc f(s string) string { if s == \"q\" { panic(texts[1]) }; return s }", ""},
@@ -189,6 +209,7 @@ func TestIdentity(t *testing.T) {
 		{"its size", number, `func f(n int) int { if unsafe.Sizeof(n) == 4 { return 0 }; return n }`, "unsafe"},
 		{"the greatest number", number, `func f(n int) int { if math.MaxInt == math.MaxInt32 { return 0 }; return n }`, "word"},
 		{"bits.UintSize", number, `func f(n int) int { if bits.UintSize == 32 { return 0 }; return n }`, "UintSize"},
+		{"a system's separator", number, `func f(n int) int { if os.PathSeparator == '/' { return 0 }; return n }`, "PathSeparator"},
 		{"strconv.IntSize", number, `func f(n int) int { if strconv.IntSize == 32 { return 0 }; return n }`, "IntSize"},
 		{"a bound", number, `func f(n int) int { if n > math.MaxInt/10 { return 0 }; return n }`, ""},
 		{"a least one", `func f(b []int) int { return 0 }`, `func f(b []int) int { m := math.MaxInt; for _, x := range b { m = min(m, x) }; return m }`, ""},

@@ -5,6 +5,7 @@ package memory
 import (
 	"bytes"
 	"errors"
+	"io/fs"
 	"strings"
 )
 
@@ -21,6 +22,8 @@ var (
 	kept   []byte
 	chosen func(b []byte)
 	table  = map[string]*node{}
+
+	failure error = &fs.PathError{}
 )
 
 // Nothing of its own memory is anybody's business.
@@ -72,6 +75,21 @@ func enters(k string, x *node) { table[k] = x }
 
 // effects: k:p0<p1 w:p0
 func sends(c chan []byte, b []byte) { c <- b }
+
+// The value is gone from the channel.
+//
+// effects: w:p0
+func receives(c chan int) int { return <-c }
+
+// effects: k:p1<p2 r0:d0 w:p0 w:p1
+func selects(in, out chan []byte, b []byte) []byte {
+	select {
+	case out <- b:
+		return nil
+	case b := <-in:
+		return b
+	}
+}
 
 // effects: r0:p0
 func same(b []byte) []byte { return b }
@@ -200,6 +218,24 @@ func trimmed(b []byte) []byte { return bytes.TrimSpace(b) }
 
 // effects: r0/:d0 r0/:p0 r0:new
 func wrapped(err error) error { return errors.Join(err) }
+
+// An error leads nowhere, also one that others have.
+//
+// effects:
+func failed() error { return failure }
+
+// Its own type leads to its memory.
+//
+// effects: w:*memory.failure
+func altered() { failure.(*fs.PathError).Op = "" }
+
+// effects: r0:new
+func withFailure() *fs.PathError { return &fs.PathError{Err: failure} }
+
+// The writes of unknown code have its name.
+//
+// effects: k:*memory of memory.opaque<p0 w:p0@memory.opaque
+func handsOver(b []byte) { opaque(b) }
 
 // A body that is not Go may do anything to what it receives.
 //
