@@ -65,10 +65,11 @@ func findRangeIndex(p *mutate.Pass) []mutate.Site {
 		if !ok {
 			continue
 		}
-		// The loop goes through the slice that it began with. The body may give a variable another
-		// one, so the slice gets a name of its own.
+		// The loop goes through the slice that it began with. Where the body may give a variable
+		// another one, or hides it, the slice gets a name of its own.
 		seq := p.Text(r.X)
-		if s := p.Var(r.X); !facts.IsLocal(p, s) || p.Assigned(s, r.Body) || facts.Captured.Of(p)[s] {
+		if s := p.Var(r.X); !facts.IsLocal(p, s) || p.Assigned(s, r.Body) || facts.Captured.Of(p)[s] ||
+			facts.Pointed(p, s) || seq == p.Text(r.Key) {
 			seq = p.Fresh(sliceNames(p, r.X)...)
 			edits = append(edits, edit.InsertBefore(p, edit.LabelOf(p, r), seq+" := "+p.Text(r.X)),
 				p.Replace(r.X, seq))
