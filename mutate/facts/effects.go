@@ -18,15 +18,53 @@ func Stable(p *mutate.Pass, e ast.Expr, root ast.Node) bool {
 	return !f.Panics && SameValue(p, e, root)
 }
 
-// SameValue reports whether e has the same value wherever root evaluates it: it has no effects, and
-// root changes none of its parts. It may panic. That is enough where root evaluates it anyway, or
-// where the rule's class allows an earlier panic.
+// SameValue reports whether e has the same value wherever root evaluates it, with all memory that
+// the value leads to: it has no effects, and root changes none of its parts. It may panic. That is
+// enough where root evaluates it anyway, or where the rule's class allows an earlier panic.
 func SameValue(p *mutate.Pass, e ast.Expr, root ast.Node) bool {
-	f := p.Effects(e)
-	if f.Writes {
+	if SharesNoMemory(p.Info.TypeOf(e)) {
+		return sameItself(p, e, root)
+	}
+	if !namesKept(p, e, root, p.Assigned) {
 		return false
 	}
-	reads := f.Reads
+	if !readsMemory(p, e) {
+		return true
+	}
+	// No pointer reaches the elements of a map.
+	for c := range Changes(p, root) {
+		if c.Store == nil || !Inside(c.Store, root) || !MapElement(p, c.Store) || readsMap(p, e) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameItself is SameValue for the value alone: memory that it leads to may change.
+func sameItself(p *mutate.Pass, e ast.Expr, root ast.Node) bool {
+	if !namesKept(p, e, root, func(v *types.Var, root ast.Node) bool { return replaced(p, v, root) }) {
+		return false
+	}
+	if !readsMemory(p, e) {
+		return true
+	}
+	// No pointer reaches the elements of a map, and types tell other memory apart.
+	places, known := readPlaces(p, e)
+	for c := range Changes(p, root) {
+		entry := c.Store != nil && Inside(c.Store, root) && MapElement(p, c.Store) && !readsMap(p, e)
+		if !entry && !(known && c.Spares(p, places...)) {
+			return false
+		}
+	}
+	return true
+}
+
+// namesKept reports whether an expression has no effects, and root neither declares nor assigns a
+// variable of it.
+func namesKept(p *mutate.Pass, e ast.Expr, root ast.Node, assigned func(*types.Var, ast.Node) bool) bool {
+	if p.Effects(e).Writes {
+		return false
+	}
 	for id := range mutate.Nodes[*ast.Ident](p, e) {
 		obj := p.Info.Uses[id]
 		v, ok := obj.(*types.Var)
@@ -36,20 +74,62 @@ func SameValue(p *mutate.Pass, e ast.Expr, root ast.Node) bool {
 		if obj.Pkg() == p.Pkg && DeclaredIn(obj, root) && !DeclaredIn(obj, e) {
 			return false
 		}
-		if !ok {
-			continue // a constant, a type or a function
+		if !ok || p.IsGlobal(v) {
+			continue // a constant, a type or a function; or memory
 		}
-		reads = reads || Pointed(p, v)
-		if !p.IsGlobal(v) && (p.Assigned(v, root) || Captured.Of(p)[v] && p.Assigned(v, p.FuncOf(root))) {
+		if assigned(v, root) || Captured.Of(p)[v] && p.Assigned(v, p.FuncOf(root)) {
 			return false
 		}
 	}
-	if !reads {
+	return true
+}
+
+// readsMemory reports whether an expression reads memory that code may change without its name.
+func readsMemory(p *mutate.Pass, e ast.Expr) bool {
+	if p.Effects(e).Reads {
 		return true
 	}
-	// No pointer reaches the elements of a map.
-	others := func(l ast.Expr) bool { return MapElement(p, l) && !readsMap(p, e) }
-	return ChangesOnly(p, root, others, nil)
+	for id := range mutate.Nodes[*ast.Ident](p, e) {
+		if v, ok := p.Info.Uses[id].(*types.Var); ok && !v.IsField() && Pointed(p, v) {
+			return true
+		}
+	}
+	return false
+}
+
+// replaced reports whether code below root may give a variable another value, or change a part of
+// it. A field behind a pointer, an element of a slice and an entry of a map are no parts.
+func replaced(p *mutate.Pass, v *types.Var, root ast.Node) bool {
+	return slices.ContainsFunc(p.Uses(v, root), func(id *ast.Ident) bool { return p.Changes(id) && !behind(p, id) })
+}
+
+// behind reports whether the code around a variable goes on to memory that the variable leads to.
+func behind(p *mutate.Pass, id *ast.Ident) bool {
+	var child ast.Node = id
+	for _, up := range p.Path(id)[1:] {
+		switch up := up.(type) {
+		case *ast.ParenExpr:
+		case *ast.SelectorExpr:
+			s := p.Info.Selections[up]
+			if s == nil || s.Kind() != types.FieldVal {
+				return false
+			}
+			if s.Indirect() {
+				return true
+			}
+		case *ast.IndexExpr:
+			if up.X != child {
+				return false
+			}
+			if _, array := p.Info.TypeOf(up.X).Underlying().(*types.Array); !array {
+				return true
+			}
+		default:
+			return false
+		}
+		child = up
+	}
+	return false
 }
 
 // DeclaredIn reports whether an object is declared within a node.
@@ -107,44 +187,6 @@ func readsMap(p *mutate.Pass, e ast.Expr) bool {
 
 // IsSlice reports whether values of a type are slices.
 func IsSlice(t types.Type) bool { return syntax.Is[*types.Slice](t) }
-
-// ChangesOnly reports whether code changes only plain local variables and the memory that store and
-// call accept. store decides about the left sides of assignments, call about calls that may change
-// memory; nil accepts none. A variable whose address code takes is memory. Code that receives,
-// sends, defers, starts a goroutine or calls an iterator may change anything.
-func ChangesOnly(p *mutate.Pass, code ast.Node, store func(ast.Expr) bool, call func(*ast.CallExpr) bool) bool {
-	only := true
-	// stores asks about one target of an assignment.
-	stores := func(l ast.Expr) {
-		only = only && (PlainLocal(p, l) && !Pointed(p, p.Var(l)) || store != nil && store(l))
-	}
-	ast.Inspect(code, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.AssignStmt:
-			for _, l := range n.Lhs {
-				stores(l)
-			}
-		case *ast.RangeStmt:
-			for _, l := range []ast.Expr{n.Key, n.Value} {
-				if l != nil && n.Tok == token.ASSIGN {
-					stores(l)
-				}
-			}
-			only = only && !mutate.RangeRunsOther(p.Info.TypeOf(n.X))
-		case *ast.IncDecStmt:
-			stores(n.X)
-		case *ast.CallExpr:
-			// A call must be harmless by itself, or the caller must accept it.
-			only = only && (!CallChanges(p, n) || call != nil && call(n))
-		case *ast.SendStmt, *ast.GoStmt, *ast.DeferStmt, *ast.SelectStmt:
-			only = false
-		case *ast.UnaryExpr:
-			only = only && n.Op != token.ARROW
-		}
-		return only
-	})
-	return only
-}
 
 // MapElement reports whether l is an element of a map, which no pointer can reach.
 func MapElement(p *mutate.Pass, l ast.Expr) bool {

@@ -62,19 +62,46 @@ func HeldStill(p *mutate.Pass, e ast.Expr, loop ast.Stmt) bool {
 		return p.IsGlobal(v) && !MayReplace(p, loop)
 	// A field may be held if the loop writes elements through it at most.
 	case *ast.SelectorExpr:
-		sel := p.Info.Selections[e]
-		base := p.Var(e.X)
+		sel, base := p.Info.Selections[e], RootVar(p, e)
+		if sel == nil || !oneStep(p, e) {
+			return false
+		}
 		// In front of the loop, the name of a variable that it declares may mean another one.
-		if sel == nil || sel.Kind() != types.FieldVal || base == nil || len(sel.Index()) != 1 ||
-			DeclaredIn(base, loop) || !storesAround(p, base, sel.Obj(), loop) || Captured.Of(p)[base] {
+		if DeclaredIn(base, loop) || Captured.Of(p)[base] {
 			return false
 		}
 		if _, ptr := base.Type().Underlying().(*types.Pointer); ptr && !DereferencedBefore(p, base, loop) {
 			return false // a nil pointer must not panic earlier, nor if the loop does not run
 		}
-		return !MayReplace(p, loop) && !(IsBasic(t) && mayReplaceText(p, sel.Obj(), loop))
+		return keptByUse(p, e, loop) || !p.IsGlobal(base) && sameItself(p, e, loop)
 	}
 	return false
+}
+
+// oneStep reports whether a field is a part of a variable, or of what the variable points to.
+func oneStep(p *mutate.Pass, e *ast.SelectorExpr) bool {
+	for {
+		sel := p.Info.Selections[e]
+		if sel == nil || sel.Kind() != types.FieldVal || len(sel.Index()) != 1 {
+			return false
+		}
+		up, more := ast.Unparen(e.X).(*ast.SelectorExpr)
+		if !more {
+			return p.Var(e.X) != nil
+		}
+		if syntax.Is[*types.Pointer](p.Info.TypeOf(up)) {
+			return false
+		}
+		e = up
+	}
+}
+
+// keptByUse reports whether the loop uses a variable such that one field of it stays, and makes no
+// store of such a value elsewhere.
+func keptByUse(p *mutate.Pass, e *ast.SelectorExpr, loop ast.Stmt) bool {
+	base, field := p.Var(e.X), p.Info.Selections[e].Obj()
+	return base != nil && storesAround(p, base, field, loop) && !MayReplace(p, loop) &&
+		!(IsBasic(p.Info.TypeOf(e)) && mayReplaceText(p, field, loop))
 }
 
 // storesAround reports whether the loop changes nothing of base but fields other than one, and

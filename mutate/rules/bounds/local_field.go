@@ -14,13 +14,15 @@ import (
 	"github.com/beagle-go/beagle/mutate/rules/internal/edit"
 )
 
-// localField (catalogue L4) matches a loop that updates a field, such as the position of a scanner.
-// It updates a local variable, and stores that into the field where control leaves the loop.
+// localField (catalogue L4) matches a loop that updates a field, such as the position of a scanner,
+// or appends to a list in one. It updates a local variable, and stores that into the field where
+// control leaves the loop.
 var localField = &mutate.Mutator{
 	Name: "local-field",
-	Doc: "Keep a field that a loop updates in a local variable, and store it where control leaves the loop. " +
-		"Otherwise each iteration loads the field, and waits for the store of the one before. Legal because nothing " +
-		"in the loop sees or changes the field in another way; after a panic in the loop it has its earlier value.",
+	Doc: "Keep a field that a loop updates, or a list that it appends to, in a local variable, and store it where " +
+		"control leaves the loop. Otherwise each iteration loads the field, and waits for the store of the one " +
+		"before. Legal because nothing in the loop sees or changes the field in another way; after a panic in the " +
+		"loop it has its earlier value.",
 	Example: mutate.Shows(`for s.pos < len(s.text) && s.text[s.pos] == ' ' {
 	s.pos++
 }`,
@@ -81,7 +83,7 @@ func fieldLoopOf(p *mutate.Pass, s ast.Stmt, sel *ast.SelectorExpr) (*fieldLoop,
 	}
 	base, at := p.Var(sel.X), p.Info.Selections[sel]
 	if _, named := sel.X.(*ast.Ident); !named || !facts.IsLocal(p, base) || at == nil || len(at.Index()) != 1 ||
-		!facts.IsBasic(at.Type()) || syntax.Has(at.Type(), types.IsComplex) {
+		!facts.IsBasic(at.Type()) && !facts.IsSlice(at.Type()) || syntax.Has(at.Type(), types.IsComplex) {
 		return nil, false
 	}
 	l := &fieldLoop{stmt: s, base: base, field: at.Obj().(*types.Var)}
@@ -90,8 +92,26 @@ func fieldLoopOf(p *mutate.Pass, s ast.Stmt, sel *ast.SelectorExpr) (*fieldLoop,
 			l.uses = append(l.uses, use)
 		}
 	}
-	first := slices.IndexFunc(l.uses, func(use *ast.SelectorExpr) bool { return facts.IsTarget(p, use) })
-	return l, l.uses[first] == sel
+	// By its length a list shows whether it changed, if the loop only appends to it.
+	updates := slices.DeleteFunc(slices.Clone(l.uses), func(use *ast.SelectorExpr) bool {
+		return !facts.IsTarget(p, use)
+	})
+	if facts.IsSlice(at.Type()) && slices.ContainsFunc(updates, func(use *ast.SelectorExpr) bool {
+		return !growsItself(p, use)
+	}) {
+		return nil, false
+	}
+	return l, updates[0] == sel
+}
+
+// growsItself reports whether the target of an assignment is a list that gets some elements more.
+func growsItself(p *mutate.Pass, list ast.Expr) bool {
+	as, ok := p.Parent(list).(*ast.AssignStmt)
+	if !ok || len(as.Lhs) != 1 || len(as.Rhs) != 1 || as.Tok != token.ASSIGN {
+		return false
+	}
+	call, ok := p.IsBuiltin(as.Rhs[0], "append")
+	return ok && p.Same(call.Args[0], list)
 }
 
 // alone reports whether nothing but the loop's own uses of the field sees or changes it while the
@@ -159,7 +179,8 @@ func (l *fieldLoop) passes(p *mutate.Pass, n ast.Node) bool {
 		case l.names(p, n):
 			return slices.Contains(l.uses, n) // of another variable, which may hold the same
 		}
-		return !l.mayHold(s.Type()) || syntax.Is[*types.Basic](s.Type())
+		// Another field is other memory.
+		return !l.mayHold(s.Type()) || syntax.Is[*types.Basic](s.Type()) || facts.IsSlice(s.Type())
 	case *ast.StarExpr:
 		return p.Info.Types[n].IsType() || !l.mayHold(p.Info.TypeOf(n))
 	case *ast.IndexExpr:
@@ -252,8 +273,8 @@ func (l *fieldLoop) mayHold(t types.Type) bool {
 		return false
 	case *types.Array:
 		return l.mayHold(u.Elem())
-	case *types.Basic:
-		return types.Identical(u, l.field.Type().Underlying())
+	case *types.Basic, *types.Slice:
+		return types.IdenticalIgnoreTags(u, l.field.Type().Underlying())
 	}
 	return syntax.IsTypeParam(t)
 }
@@ -282,6 +303,9 @@ func (l *fieldLoop) edits(p *mutate.Pass) []mutate.Edit {
 // their bits: 0 and -0 are equal, and NaN is not equal to itself.
 func (l *fieldLoop) changed(p *mutate.Pass, text, name string) (test string, edits []mutate.Edit) {
 	t := l.field.Type()
+	if facts.IsSlice(t) {
+		return "len(" + text + ") != len(" + name + ")", nil
+	}
 	if !syntax.Has(t, types.IsFloat) {
 		return text + " != " + name, nil
 	}

@@ -15,8 +15,8 @@ import (
 var elementPointer = &mutate.Mutator{
 	Name: "element-pointer",
 	Doc: "Read an element in place instead of copying it into a variable, when it does not fit registers and code " +
-		"reads only parts of it. Legal because nothing that runs while the variable lives changes memory, and the " +
-		"variable stays as it is.",
+		"reads parts of it. Legal because nothing changes the element before the last use of the variable, which " +
+		"stays as it is.",
 	Example: mutate.Shows(`entry := table[middle]
 if r < entry.first {`,
 		`entry := &table[middle] // not copied
@@ -52,47 +52,17 @@ func elementEdits(p *mutate.Pass, d facts.Declaration, rest []ast.Stmt) []mutate
 	if _, short := d.Stmt.(*ast.AssignStmt); !short {
 		return nil
 	}
-	// A value in registers is cheap to copy. A pointer to the element is as good as the copy only
-	// if nothing changes the copy.
 	ix, ok := d.Value.(*ast.IndexExpr)
-	if !ok || facts.InRegisters(d.Var.Type()) || facts.Captured.Of(p)[d.Var] || p.Assigned(d.Var, p.FuncOf(d.Stmt)) {
+	if !ok {
 		return nil
 	}
 	// An element of a map has no address.
 	if _, slice := p.Info.TypeOf(ix.X).Underlying().(*types.Slice); !slice {
 		return nil
 	}
-	// As long as the name lives nothing may write elements of this type or replace the slice: the
-	// copy would not have noticed.
-	for _, s := range rest {
-		if !facts.ChangesOnlyLocals(p, s, p.Var(ix.X)) || facts.ChangesWhole(p, s) {
-			return nil
-		}
-	}
-	// A field is reached through a pointer as before. An index of a generic type, and a use of the
-	// whole value, need the star.
-	_, generic := types.Unalias(d.Var.Type()).(*types.TypeParam)
-	parts := 0
-	edits := []mutate.Edit{p.Replace(ix, "&"+p.Text(ix))}
-	for _, id := range p.Uses(d.Var, p.FuncOf(d.Stmt)) {
-		switch up := p.Parent(id).(type) {
-		case *ast.SelectorExpr:
-			parts++
-			continue
-		case *ast.IndexExpr:
-			if up.X == ast.Expr(id) {
-				parts++
-				if generic {
-					edits = append(edits, p.Replace(id, "(*"+id.Name+")"))
-				}
-				continue
-			}
-		}
-		edits = append(edits, p.Replace(id, "*"+id.Name))
-	}
-	// Where only the whole value is used, it is copied at its first use anyway.
-	if parts == 0 {
+	edits, ok := elementCopy{d.Var, ix.X, rest}.readInPlace(p)
+	if !ok {
 		return nil
 	}
-	return edits
+	return append(edits, p.Replace(ix, "&"+p.Text(ix)))
 }

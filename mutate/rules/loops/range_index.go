@@ -16,8 +16,8 @@ import (
 // It ranges over the index and reads through a pointer to the element.
 var rangeIndex = &mutate.Mutator{
 	Name: "range-pointer",
-	Doc: "Read large elements in place instead of copying each into the loop variable. Legal because only fields of " +
-		"the element are read, and nothing in the body can change the slice or its elements.",
+	Doc: "Read large elements in place instead of copying each into the loop variable. Legal because the variable is " +
+		"only read, and nothing changes the element before its last use.",
 	Example: mutate.Shows(`for _, r := range records {
 	sum += r.Size
 }`,
@@ -48,87 +48,60 @@ var rangeArray = &mutate.Mutator{
 	Rewrite: edit.Precomputed,
 }
 
-// largeElement is the size from which a copy costs more than a pointer.
-const largeElement = 64
-
-// findRangeIndex looks for loops that copy large elements of a slice only to read their fields. A
-// pointer to the element serves as well, as long as nothing changes the elements or the slice
-// meanwhile.
+// findRangeIndex looks for loops that copy large elements of a slice and read parts of them. A
+// pointer to the element serves as well, as long as nothing changes the element in use.
 func findRangeIndex(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	for r := range mutate.Nodes[*ast.RangeStmt](p, nil) {
 		elem, ok := r.Value.(*ast.Ident)
-		if !ok || elem.Name == "_" || r.Tok != token.DEFINE || p.Info.TypeOf(r.X) == nil {
+		if !ok || r.Tok != token.DEFINE || !facts.IsSlice(p.Info.TypeOf(r.X)) {
 			continue
 		}
-		// The slice must be a local variable that the loop leaves alone, for the element is read
-		// where the original copied it in advance. Small elements are as cheap to copy as to point
-		// at.
-		s, isSlice := p.Info.TypeOf(r.X).Underlying().(*types.Slice)
-		seq := p.Var(r.X)
-		if !isSlice || !facts.IsLocal(p, seq) || facts.ElementSize(s.Elem()) < largeElement ||
-			p.Assigned(seq, r.Body) ||
-			facts.Captured.Of(p)[seq] {
-			continue
-		}
-		// The body may only read fields of the element, and do nothing that could write to memory
-		// like the element's.
 		v, _ := p.Info.Defs[elem].(*types.Var)
-		if v == nil || !fieldReadsOnly(p, v, r.Body) || mayReplaceMemory(p, r.Body, seq) {
+		if v == nil {
 			continue
 		}
-		// Use the loop's own index, or give it one.
-		index := "i"
-		edits := []mutate.Edit{}
+		edits, ok := elementCopy{v, r.X, r.Body.List}.readInPlace(p)
+		if !ok {
+			continue
+		}
+		// The loop goes through the slice that it began with. Where the body may give a variable
+		// another one, or hides it, the slice gets a name of its own.
+		seq := p.Text(r.X)
+		if s := p.Var(r.X); !facts.IsLocal(p, s) || p.Assigned(s, r.Body) || facts.Captured.Of(p)[s] ||
+			facts.Pointed(p, s) || seq == p.Text(r.Key) {
+			seq = p.Fresh(sliceNames(p, r.X)...)
+			edits = append(edits, edit.InsertBefore(p, edit.LabelOf(p, r), seq+" := "+p.Text(r.X)),
+				p.Replace(r.X, seq))
+		}
+		// The body needs the index that the loop began with, too.
+		index := ""
 		if syntax.IsBlank(r.Key) {
 			index = p.Fresh("i", "n")
-		} else {
-			index = p.Text(r.Key)
-			if p.Assigned(p.Var(r.Key), r.Body) {
-				continue
-			}
+		} else if index = p.Text(r.Key); p.Assigned(p.Var(r.Key), r.Body) {
+			continue
 		}
 		// The copy in the head becomes a pointer in the body, under the same name.
 		edits = append(edits, p.Span(r.Key.Pos(), r.Value.End(), index),
-			p.Insert(r.Body.Lbrace+1, "\n"+elem.Name+" := &"+seq.Name()+"["+index+
-				"] // not copied: the element is large\n"))
-		sites = append(sites, edit.Site(r, "loop over "+seq.Name(), edits...))
+			p.Insert(r.Body.Lbrace+1, "\n"+elem.Name+" := &"+seq+"["+index+"] // not copied: the element is large\n"))
+		sites = append(sites, edit.Site(r, "loop over "+p.Text(r.X), edits...))
 	}
 	return sites
 }
 
-// fieldReadsOnly reports whether code uses v only to read fields of basic or reference type, and
-// never whole, assigned, or by address.
-func fieldReadsOnly(p *mutate.Pass, v *types.Var, body ast.Node) bool {
-	// An index reads the element when it is used, and the copy held it as it was.
-	if p.Assigned(v, body) || facts.Captured.Of(p)[v] {
-		return false
+// sliceNames proposes names for the slice that a loop goes through.
+func sliceNames(p *mutate.Pass, e ast.Expr) []string {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.Ident:
+		return []string{"all" + edit.UpperFirst(e.Name), "list"}
+	case *ast.SelectorExpr:
+		return []string{edit.LowerFirst(e.Sel.Name), "list"}
 	}
-	for _, id := range p.Uses(v, body) {
-		sel, ok := p.Parent(id).(*ast.SelectorExpr)
-		if !ok || sel.X != ast.Expr(id) {
-			return false
-		}
-		if s := p.Info.Selections[sel]; s == nil || s.Kind() != types.FieldVal {
-			return false
-		}
-		// Its address would be that of the element.
-		if u, ok := p.Parent(sel).(*ast.UnaryExpr); ok && u.Op == token.AND {
-			return false
-		}
-	}
-	return true
+	return []string{"list", "elements"}
 }
 
-// mayReplaceMemory reports whether the body may write memory that could hold the elements of a
-// slice: anything but local variables, maps, and slices that share no memory with it.
-func mayReplaceMemory(p *mutate.Pass, body ast.Node, seq *types.Var) bool {
-	return !facts.ChangesOnly(p, body, func(l ast.Expr) bool { return facts.MapElement(p, l) },
-		func(call *ast.CallExpr) bool {
-			_, grown, ok := facts.AppendsTo(p, p.Parent(call))
-			return ok && grown == call && facts.GrowsAnother(p, call, seq)
-		})
-}
+// largeArray is the size up to which an array is copied in no time.
+const largeArray = 64
 
 // findRangeArray looks for ranges over large arrays. A range over the array copies it, one over its
 // address does not. The copy may not be missed: nothing may change the array during the loop.
@@ -140,8 +113,7 @@ func findRangeArray(p *mutate.Pass) []mutate.Site {
 		}
 		_, isArray := p.Info.TypeOf(r.X).Underlying().(*types.Array)
 		v := p.Var(r.X)
-		// A small array is copied in no time.
-		if !isArray || v == nil || facts.ElementSize(v.Type()) <= largeElement {
+		if !isArray || v == nil || facts.ElementSize(v.Type()) <= largeArray {
 			continue
 		}
 		// The loop would now see changes of the array.

@@ -61,6 +61,22 @@ var byteSeparator = example.Rule{
 		Before: func(s []byte, sep string) bool { return bytes.Contains(s, []byte(sep)) },
 		After:  func(s []byte, sep string) bool { return bytes.IndexByte(s, sep[0]) >= 0 },
 		When:   hasOneByte,
+	}, {
+		Before: func(s string, sep rune) int { return strings.IndexRune(s, sep) },
+		After:  func(s string, sep rune) int { return strings.IndexByte(s, byte(sep)) },
+		When:   isASCII,
+	}, {
+		Before: func(s []byte, sep rune) int { return bytes.IndexRune(s, sep) },
+		After:  func(s []byte, sep rune) int { return bytes.IndexByte(s, byte(sep)) },
+		When:   isASCII,
+	}, {
+		Before: func(s string, sep rune) bool { return strings.ContainsRune(s, sep) },
+		After:  func(s string, sep rune) bool { return strings.IndexByte(s, byte(sep)) >= 0 },
+		When:   isASCII,
+	}, {
+		Before: func(s []byte, sep rune) bool { return bytes.ContainsRune(s, sep) },
+		After:  func(s []byte, sep rune) bool { return bytes.IndexByte(s, byte(sep)) >= 0 },
+		When:   isASCII,
 	}},
 	Guard: func(m *example.Match) bool {
 		return facts.WrittenOut(m.Pass, m.Expr("sep")) && hasValue(m.Pass, m.Node.(ast.Expr))
@@ -71,6 +87,8 @@ var byteSeparator = example.Rule{
 }.Mutator()
 
 func hasOneByte(sep string) bool { return len(sep) == 1 }
+
+func isASCII(sep rune) bool { return sep >= 0 && sep < 0x80 }
 
 // hasValue reports whether something takes the value of a call.
 func hasValue(p *mutate.Pass, call ast.Expr) bool {
