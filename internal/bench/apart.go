@@ -87,7 +87,8 @@ func compareApart(im image, sides [2][]int, base, cand *rt.Timing) []copyPair {
 	for i, b := range sides[0] {
 		for j, c := range sides[1] {
 			log := math.Log(perCall(base, i, 0.25, both) / perCall(cand, j, 0.25, both))
-			pairs = append(pairs, copyPair{[2]int{im.align(b), im.align(c)}, Estimate{Log: log}})
+			pairs = append(pairs,
+				copyPair{[2]int{b, c}, [2]int{im.align(b), im.align(c)}, Estimate{Log: log}})
 		}
 	}
 	return pairs

@@ -396,7 +396,7 @@ func compareCopies(by beagle.Score, im image, q *rt.Time, t *rt.Timing, base, ca
 		for _, c := range cand {
 			if im.align(b) == im.align(c) {
 				pairs = append(pairs,
-					copyPair{[2]int{im.align(b), im.align(c)},
+					copyPair{[2]int{b, c}, [2]int{im.align(b), im.align(c)},
 						scored(by, t, slices.Index(q.Variants, b), slices.Index(q.Variants, c))})
 			}
 		}

@@ -181,13 +181,15 @@ func lacks(c *Combined, e *Case) bool {
 	return c != nil && c.N > 0 && c.upperBound() < math.Min(e.Train.Log/2, modest)
 }
 
-// upperBound returns the 80 % bound of the log ratio, or the only value that there is.
+// upperBound returns the 80 % bound of the log ratio, or the only value that there is. Repetitions
+// have little time, so the bound leaves room for all error that their slices claim: a doubt must
+// not rest on noise.
 func (c *Combined) upperBound() float64 {
 	if c.N == 1 {
 		return c.Log
 	}
 	_, high := c.bounds(lenient)
-	return high
+	return math.Max(high, c.Log+normalQuantile((1+lenient)/2)*c.sliceError)
 }
 
 func notInBothHalves(e *Case, _ beagle.Ratio) string {

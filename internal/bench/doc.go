@@ -59,6 +59,12 @@
 //     widen it, as it does Student's, which serves where there are too few for the
 //     test. The test is exact for copies of the same code, since their places are
 //     drawn.
+//   - Error of the slices: the spread of the layouts holds it, and the rank test needs no more. Of
+//     fewer than six layouts an interval is at least as wide as their slices make it. A layout
+//     compares pairs of copies, and each copy is in several pairs. So the error of their mean
+//     shrinks with the number of copies of either side, and not with that of pairs. Alignments
+//     share no copies: their errors are independent. The median over layouts counts, since a few
+//     disturbed layouts claim ten times as much.
 //   - Several looks: Bonferroni's bound on their risks, which needs no model of
 //     how they depend on each other (Jennison and Turnbull, Group Sequential
 //     Methods, 1999, has sharper ones). A gain that is found at an early look is

@@ -13,52 +13,84 @@ import (
 // A copyPair is the comparison of one copy of the original with one copy of a
 // candidate in one linked binary.
 type copyPair struct {
-	align [2]int // entry addresses of the two modulo 64
-	est   Estimate
+	copies [2]int // their numbers, each among those of its version
+	align  [2]int // entry addresses of the two modulo 64
+	est    Estimate
 }
 
 // A layoutResult is one layout's comparison with one candidate.
 type layoutResult struct {
 	seed        uint64
 	align       [2]int
-	est         Estimate           // mean over the alignments that were matched
-	byAlignment map[int][]Estimate // matched pairs by entry address modulo 64
+	est         Estimate         // mean over the alignments that were matched
+	byAlignment map[int]Estimate // of the matched pairs, by entry address modulo 64
 }
 
 // stratify compares like with like: only copies that start at the same
 // address modulo 64. ok is false when this layout has no such pair.
 func stratify(seed uint64, pairs []copyPair) (r layoutResult, ok bool) {
-	r = layoutResult{seed: seed, byAlignment: map[int][]Estimate{}}
+	matched := map[int][]copyPair{}
 	for _, p := range pairs {
 		if p.align[0] == p.align[1] && !math.IsInf(p.est.SE, 0) {
-			r.byAlignment[p.align[0]] = append(r.byAlignment[p.align[0]], p.est)
+			matched[p.align[0]] = append(matched[p.align[0]], p)
 		}
 	}
-	if len(r.byAlignment) == 0 {
+	if len(matched) == 0 {
 		return r, false
 	}
-	var means []Estimate
-	entries := inorder.Keys(r.byAlignment)
+	r = layoutResult{seed: seed, byAlignment: map[int]Estimate{}}
+	entries := inorder.Keys(matched)
 	for _, entry := range entries {
-		means = append(means, pool(r.byAlignment[entry]))
+		r.byAlignment[entry] = poolPairs(matched[entry])
 	}
-	r.est = pool(means)
+	r.est = r.pooled(entries)
 	r.align = [2]int{entries[0], entries[0]}
 	return r, true
 }
 
-// pool returns the plain mean of estimates. They share slices, so the error is the mean of the
-// errors: it does not shrink with their number.
-func pool(es []Estimate) Estimate {
-	var p Estimate
+// pooled returns the mean over some alignments.
+func (r *layoutResult) pooled(entries []int) Estimate {
+	es := make([]Estimate, len(entries))
+	for i, entry := range entries {
+		es[i] = r.byAlignment[entry]
+	}
+	e := mean(es)
+	// No copy has two alignments, so these share no slices: their errors are independent.
+	e.SE /= math.Sqrt(float64(len(es)))
+	return e
+}
+
+// poolPairs returns the mean of pairs of copies of one alignment. A pair's error comes from the
+// slices of both copies. Each copy has slices of its own, but is in several pairs: the error
+// shrinks with the number of copies of either side, and not with that of pairs.
+func poolPairs(pairs []copyPair) Estimate {
+	es := make([]Estimate, len(pairs))
+	var sides [2]map[int]bool
+	for side := range sides {
+		sides[side] = map[int]bool{}
+	}
+	for i, p := range pairs {
+		es[i] = p.est
+		for side, c := range p.copies {
+			sides[side][c] = true
+		}
+	}
+	e := mean(es)
+	e.SE *= math.Sqrt((1/float64(len(sides[0])) + 1/float64(len(sides[1]))) / 2)
+	return e
+}
+
+// mean returns the plain mean of estimates and of their errors.
+func mean(es []Estimate) Estimate {
+	var m Estimate
 	n := float64(len(es))
 	for _, e := range es {
-		p.Log += e.Log / n
-		p.SE += e.SE / n
-		p.Clean += e.Clean / n
-		p.Pairs += e.Pairs
+		m.Log += e.Log / n
+		m.SE += e.SE / n
+		m.Clean += e.Clean / n
+		m.Pairs += e.Pairs
 	}
-	return p
+	return m
 }
 
 // A Combined is the joint result of several layouts, each one observation.
@@ -79,11 +111,9 @@ func Combine(es []Estimate) Combined {
 		return Combined{SE: math.Inf(1), Ratio: unknownRatio()}
 	}
 	// Estimate on logarithms, where a ratio and its inverse are equally far from 1.
-	logs := make([]float64, c.N)
-	within := 0.0
+	logs, within := make([]float64, c.N), make([]float64, c.N)
 	for i, e := range es {
-		logs[i] = e.Log
-		within += e.SE / float64(c.N)
+		logs[i], within[i] = e.Log, e.SE
 	}
 	// The point is that of a rank test, which one odd layout can't move far.
 	point, _, _, _ := signedRank(logs, 0.95)
@@ -94,9 +124,13 @@ func Combine(es []Estimate) Combined {
 		c.Ratio.Point = math.Exp(point)
 		return c
 	}
-	// The error is at least what lies within the layouts, even if they happen to agree.
-	c.sliceError = within / math.Sqrt(float64(c.N))
-	c.SE = math.Max(meanError(logs), c.sliceError)
+	// The error of a few layouts is at least what lies within them, since a few happen to agree now
+	// and then. More show all of it by their spread. The slices of disturbed layouts say nothing of
+	// the others: the median is an estimate that they can't move far.
+	c.sliceError = median(within) / math.Sqrt(float64(c.N))
+	if c.SE = meanError(logs); c.N < tellingLayouts {
+		c.SE = math.Max(c.SE, c.sliceError)
+	}
 	low, high := c.bounds(0.95)
 	c.Ratio = beagle.Ratio{Point: math.Exp(point), Low: math.Exp(low), High: math.Exp(high)}
 	return c
@@ -112,15 +146,22 @@ func (c Combined) mostMean() float64 {
 	return (special.Mean(c.logs)*float64(c.N) - far) / float64(max(c.N-1, 1))
 }
 
+// tellingLayouts is the number of layouts from which on their spread tells the error: the
+// signed-rank test has 95 % bounds then. The slices' own error is in the spread, and slices with
+// heavy tails claim two or three times as much as they have.
+const tellingLayouts = 6
+
 // bounds returns the bounds of the log ratio: of the signed-rank test, or Student's if there are
-// too few layouts for it. One layout that was disturbed widens Student's beyond use. A few values
-// agree by chance now and then, so the bounds never claim less error than the slices themselves
-// had.
+// too few layouts for it. One layout that was disturbed widens Student's beyond use. The bounds of
+// a few layouts never claim less error than the slices themselves had.
 func (c Combined) bounds(confidence float64) (low, high float64) {
 	_, low, high, ok := signedRank(c.logs, confidence)
 	if !ok {
 		half := studentQuantile((1+confidence)/2, float64(c.N-1)) * c.SE
 		return math.Min(c.Mean, c.Log) - half, math.Max(c.Mean, c.Log) + half
+	}
+	if c.N >= tellingLayouts {
+		return low, high
 	}
 	half := normalQuantile((1+confidence)/2) * c.sliceError
 	return math.Min(low, c.Log-half), math.Max(high, c.Log+half)
@@ -159,14 +200,14 @@ func caseFrom(results []layoutResult) *Case {
 	for _, r := range results {
 		all = append(all, r.est)
 		e.Layouts = append(e.Layouts, beagle.Layout{Seed: r.seed, Align: r.align, Ratio: r.est.Ratio()})
-		var halves [2][]Estimate
+		var halves [2][]int
 		// Maps have no order: go through the alignments by their addresses.
 		for _, entry := range inorder.Keys(r.byAlignment) {
-			halves[entry/32] = append(halves[entry/32], r.byAlignment[entry]...)
+			halves[entry/32] = append(halves[entry/32], entry)
 		}
-		for h, es := range halves {
-			if len(es) > 0 {
-				byHalf[h] = append(byHalf[h], pool(es))
+		for h, entries := range halves {
+			if len(entries) > 0 {
+				byHalf[h] = append(byHalf[h], r.pooled(entries))
 			}
 		}
 	}

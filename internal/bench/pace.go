@@ -9,9 +9,10 @@ import (
 	"github.com/beagle-go/beagle/internal/inorder"
 )
 
-// Plan names the division of layouts and time, so that an open verdict of another division does not
-// count. The rule of decision has a name of its own, [Rule].
-const Plan = "first look long enough for its finalists, one more for the best, and more where a gain is not known well"
+// Plan names the division of layouts and time, and the way from slices to intervals, so that an
+// open verdict of another plan does not count. The rule of decision has a name of its own, [Rule].
+const Plan = "first look long enough for its finalists, one more for the best, more where a gain is not known well, " +
+	"errors by the layouts"
 
 // leastPace is the least share of its planned time that a layout is given.
 const leastPace = 1.0 / 3

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -38,6 +39,7 @@ type simRig struct {
 	train   string
 	runs    int
 	links   int
+	rounds  int     // of a process; 0 is 120
 	slow    bool    // a process comes to five rounds, and entries have four addresses
 	millis  float64 // that a version takes in a process
 	lost    int     // processes, the first ones, that say too little to be of use
@@ -112,7 +114,7 @@ func (l *simRig) time(_ context.Context, like image, q *rt.Time) (*rt.TimeReply,
 			}
 			logs = append(logs, log)
 		}
-		windows, rounds := 4, 120
+		windows, rounds := 4, cmp.Or(l.rounds, 120)
 		if l.slow {
 			windows, rounds = 1, 5
 		}
@@ -233,7 +235,7 @@ func simConfirm(t *testing.T, seed uint64, n noise, c code, tried int, ps ...pla
 // machine.
 func TestConfirmItself(t *testing.T) {
 	itself := planted{gain: 1, pgo: 1}
-	for _, n := range []noise{quiet, loaded, awful} {
+	for _, n := range []noise{quiet, loaded, awful, crowded} {
 		for seed := range uint64(10) {
 			for _, c := range []code{tight, ordinary, floating} {
 				m := simConfirm(t, seed, n, c, 1, itself)[0]

@@ -20,6 +20,8 @@ var (
 	quiet  = noise{jitter: 0.003, preempted: 0.02, hidden: 0.01}
 	loaded = noise{jitter: 0.01, preempted: 0.2, hidden: 0.05}
 	awful  = noise{jitter: 0.03, preempted: 0.8, hidden: 0.2}
+	// crowded makes slices err as much as neighbours on one machine did in stored measurements
+	crowded = noise{jitter: 0.15, preempted: 0.5, hidden: 0.2}
 )
 
 // simulate makes the timing of variants whose log time a call is given, over
@@ -86,8 +88,8 @@ func (c code) layouts(rng *rand.Rand, n int, se float64) []layoutResult {
 		var pairs []copyPair
 		for i := range copies {
 			for j := copies; j < 2*copies; j++ {
-				pairs = append(pairs,
-					copyPair{[2]int{align[i], align[j]}, Estimate{Log: logs[i] - logs[j], SE: math.Sqrt2 * se}})
+				e := Estimate{Log: logs[i] - logs[j], SE: math.Sqrt2 * se}
+				pairs = append(pairs, copyPair{[2]int{i, j}, [2]int{align[i], align[j]}, e})
 			}
 		}
 		if r, ok := stratify(uint64(len(out)), pairs); ok {

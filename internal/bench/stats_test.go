@@ -1,11 +1,13 @@
 package bench
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
+	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/rt"
 	"github.com/beagle-go/beagle/internal/special"
 )
@@ -165,6 +167,51 @@ func TestCompareAddsTimes(t *testing.T) {
 		tm.CPU[0][r], tm.CPU[1][r] = tm.Wall[0][r]+700, tm.Wall[1][r]+700
 	}
 	near(t, "ratio", Compare(tm, 0, 1).Ratio().Point, 1200.0/1660, 1e-9)
+}
+
+// TestLayoutError checks that a layout claims about the error that its slices cause, however many
+// copies the two versions have and wherever these start.
+func TestLayoutError(t *testing.T) {
+	for _, c := range []struct{ original, candidate []int }{ // the addresses of their copies modulo 64
+		{[]int{0}, []int{0}},
+		{[]int{0}, []int{0, 0, 0}},
+		{[]int{0, 0}, []int{0, 0}},
+		{[]int{0, 0, 0, 0}, []int{0, 0, 0, 0}},
+		{[]int{0, 0, 32}, []int{0, 32, 32}},
+		{[]int{0, 16, 32, 48}, []int{0, 16, 32, 48}},
+	} {
+		rng := rand.New(rand.NewPCG(13, 13))
+		im := &simImage{aligns: slices.Concat(c.original, c.candidate)}
+		n := len(im.aligns)
+		q := &rt.Time{Variants: numbersFrom(0, n)}
+		const runs = 300
+		logs, claimed := make([]float64, runs), 0.0
+		for i := range logs {
+			timing := simulate(rng, noise{jitter: 0.03}, 4, 100, make([]float64, n)...)
+			r, _ := stratify(1, compareCopies(beagle.Score{}, im, q, timing, q.Variants[:len(c.original)],
+				q.Variants[len(c.original):]))
+			logs[i] = r.est.Log
+			claimed += r.est.SE / runs
+		}
+		spread := meanError(logs) * math.Sqrt(runs)
+		near(t, fmt.Sprintf("%v: claimed error over the spread", c), claimed/spread, 1, 0.25)
+	}
+}
+
+// TestDisturbedLayoutsClaimNothing checks that a few layouts whose slices were disturbed do not
+// widen the interval of all.
+func TestDisturbedLayoutsClaimNothing(t *testing.T) {
+	of := func(disturbed int) Combined {
+		es := make([]Estimate, tellingLayouts-1)
+		for i := range es {
+			es[i] = Estimate{Log: 0.05 + 0.004*float64(i%5-2), SE: 0.005}
+			if i < disturbed {
+				es[i].SE = 1
+			}
+		}
+		return Combine(es)
+	}
+	near(t, "low end with two disturbed layouts", of(2).Ratio.Low, of(0).Ratio.Low, 1e-9)
 }
 
 func TestCombineCoverage(t *testing.T) {
