@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -74,6 +75,24 @@ func TestRolloutStanding(t *testing.T) {
 		!strings.Contains(got, "rollout  released: 100 % of the traffic on the candidate, 1 block used") {
 		t.Errorf("%q", got)
 	}
+	// A stop that no controller has seen yet is shown.
+	if err := l.base.Write("stop", nil); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("BEAGLE_HOME", s.Dir())
+	begun, err := rollout.New(rollout.Plan{Function: "p.F", Build: "b1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.base.Save(&pilot.Flight{Experiment: *begun}); err != nil {
+		t.Fatal(err)
+	}
+	status := &rolloutFlags{rolloutCall: rolloutCall{std: stdio{&out, io.Discard}}}
+	_, err = rolloutStatus(t.Context(), status)
+	if err != nil || !strings.Contains(out.String(), "a person stopped it") {
+		t.Errorf("%v\n%s", err, &out)
+	}
+	out.Reset()
 	printRollout(&out, &pilot.Report{Function: "p.F", Phase: rollout.Ramping, Action: rollout.Hold})
 	if want := "p.F: ramp, hold\n  0 % of the traffic on the candidate; 0 blocks used, 0 refused; " +
 		"0 requests exposed, 0 failed\n"; out.String() != want {
