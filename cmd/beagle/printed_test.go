@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -8,6 +9,8 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/capture"
+	"github.com/beagle-go/beagle/internal/rollout"
+	"github.com/beagle-go/beagle/internal/rollout/pilot"
 	"github.com/beagle-go/beagle/internal/store"
 	"github.com/beagle-go/beagle/probe/wire"
 )
@@ -49,6 +52,51 @@ func TestCampaignPrintsBothRatios(t *testing.T) {
 		if strings.Contains(b.String(), "1.11x (95 %: 1.09 to 1.13), beside its steps") != (again != nil) {
 			t.Errorf("again %v:\n%s", again, b.String())
 		}
+	}
+}
+
+// TestRolloutStanding checks that a rollout shows how it stands while nothing is decided, and
+// prints no line for a reason that it does not have.
+func TestRolloutStanding(t *testing.T) {
+	s, err := store.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log, out strings.Builder
+	l := &flight{rolloutFlags: &rolloutFlags{}, base: pilot.Base{Store: s, ID: "x"}, watch: newProgress(&log, false)}
+	l.watch.seldom = time.Hour
+	f := &pilot.Flight{Experiment: rollout.Experiment{State: rollout.State{Phase: rollout.Released, Blocks: 1}}}
+	for range 2 {
+		if err := l.save(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := log.String(); strings.Count(got, "\n") != 1 ||
+		!strings.Contains(got, "rollout  released: 100 % of the traffic on the candidate, 1 block used") {
+		t.Errorf("%q", got)
+	}
+	// A stop that no controller has seen yet is shown.
+	if err := l.base.Write("stop", nil); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("BEAGLE_HOME", s.Dir())
+	begun, err := rollout.New(rollout.Plan{Function: "p.F", Build: "b1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.base.Save(&pilot.Flight{Experiment: *begun}); err != nil {
+		t.Fatal(err)
+	}
+	status := &rolloutFlags{rolloutCall: rolloutCall{std: stdio{&out, io.Discard}}}
+	_, err = rolloutStatus(t.Context(), status)
+	if err != nil || !strings.Contains(out.String(), "a person stopped it") {
+		t.Errorf("%v\n%s", err, &out)
+	}
+	out.Reset()
+	printRollout(&out, &pilot.Report{Function: "p.F", Phase: rollout.Ramping, Action: rollout.Hold})
+	if want := "p.F: ramp, hold\n  0 % of the traffic on the candidate; 0 blocks used, 0 refused; " +
+		"0 requests exposed, 0 failed\n"; out.String() != want {
+		t.Errorf("%q", out.String())
 	}
 }
 

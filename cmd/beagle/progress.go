@@ -29,10 +29,13 @@ type progress struct {
 	lines int       // of the block that is on the screen
 	last  string    // the last plain line
 	noted time.Time // when a line was last printed by note or passing
+
+	seldom time.Duration // in a file: the least time between what passes
 }
 
 func newProgress(w io.Writer, quiet bool) *progress {
-	return &progress{w: w, live: isTerminal(w) && os.Getenv("TERM") != "dumb", quiet: quiet, start: time.Now()}
+	return &progress{w: w, live: isTerminal(w) && os.Getenv("TERM") != "dumb", quiet: quiet, start: time.Now(),
+		seldom: beatPlain}
 }
 
 func isTerminal(w io.Writer) bool {
@@ -151,7 +154,7 @@ func (p *progress) passing(line string) {
 		p.clear()
 		fmt.Fprintln(p.w, clip(line, p.width()))
 		p.lines = 1
-	case time.Since(p.noted) >= beatPlain:
+	case time.Since(p.noted) >= p.seldom:
 		fmt.Fprintln(p.w, line)
 		p.noted = time.Now()
 	}

@@ -175,10 +175,16 @@ func readBlocks(file string) (out []rollout.Block, err error) {
 // printRollout prints the decision, then a row for each metric.
 func printRollout(out io.Writer, r *pilot.Report) {
 	p := newPainter(out)
-	fmt.Fprintf(p, "%s: %s, %s\n  %s\n", clean(r.Function), r.Phase, p.paint("1", string(r.Action)), clean(r.Cause))
-	fmt.Fprintf(p, "  %.0f %% of the traffic on the candidate; %d blocks used, %d refused; "+
+	fmt.Fprintf(p, "%s: %s, %s\n", clean(r.Function), r.Phase, p.paint("1", string(r.Action)))
+	if r.Cause != "" { // nothing was decided before the first block
+		fmt.Fprintf(p, "  %s\n", clean(r.Cause))
+	}
+	fmt.Fprintf(p, "  %.0f %% of the traffic on the candidate; %s used, %d refused; "+
 		"%.0f requests exposed, %.0f failed\n",
-		100*r.Share, r.Blocks, r.Refused, r.Exposure.Requests, r.Exposure.Errors)
+		100*r.Share, plural(r.Blocks, "block"), r.Refused, r.Exposure.Requests, r.Exposure.Errors)
+	if r.Stopping {
+		fmt.Fprintln(p, "  a person stopped it: its controller ends it, or the next 'beagle rollout start'")
+	}
 	if r.Controller != "" {
 		fmt.Fprintf(p, "  driven by %s\n", clean(r.Controller))
 	}

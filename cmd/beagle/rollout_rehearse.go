@@ -60,6 +60,7 @@ func rolloutRehearse(ctx context.Context, o *rolloutFlags) (int, error) {
 	limited, cancel := context.WithTimeout(s.ctx, o.lasts)
 	defer cancel()
 	_, err = p.Run(limited)
+	l.watch.stop()
 	switch fault := s.endReason(nil); {
 	case ctx.Err() != nil:
 		return exitInterrupted, nil

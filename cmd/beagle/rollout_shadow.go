@@ -81,7 +81,7 @@ func (o *rolloutFlags) replay(ctx context.Context, candidate string) (*beagle.Ve
 	if err != nil {
 		return nil, err
 	}
-	p := newProgress(o.std.err, o.asJSON)
+	p := newProgress(o.std.err, false)
 	defer p.stop()
 	var verdict *beagle.Verdict
 	d := &local.Driver{Store: s, Watch: p.watch}

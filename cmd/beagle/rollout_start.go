@@ -31,6 +31,7 @@ type flight struct {
 	order pilot.Order
 	f     *pilot.Flight
 	lock  *store.Lock // keeps other commands from driving the rollout
+	watch *progress   // nil before the pilot is at work
 
 	rehearses bool // under load of its own, without a record
 }
@@ -151,6 +152,7 @@ func (l *flight) runHere(ctx context.Context) (int, error) {
 	}
 	defer stop()
 	d, err := p.Run(ctx)
+	l.watch.stop()
 	if errors.Is(err, context.Canceled) {
 		fmt.Fprintf(l.std.err, "stopped; the processes run the original. The same command goes on\n")
 		if !l.asJSON { // a person asks for the status
@@ -171,7 +173,17 @@ func (l *flight) pilot() (*pilot.Pilot, error) {
 		return nil, err
 	}
 	crew.Warn, crew.CheckSole = l.warn, l.base.SoleController(func() int { return l.f.Log.Round })
-	return &pilot.Pilot{Crew: *crew, Flight: l.f, Limits: l.order.Limits, Save: l.base.Save, Told: l.keepDecision}, nil
+	// A rollout may take days, so a log gets its standing now and then.
+	l.watch = newProgress(l.std.err, false)
+	l.watch.seldom, l.std.err = time.Minute, l.watch
+	return &pilot.Pilot{Crew: *crew, Flight: l.f, Limits: l.order.Limits, Save: l.save, Told: l.keepDecision}, nil
+}
+
+// save keeps how the rollout stands, and shows it.
+func (l *flight) save(f *pilot.Flight) error {
+	l.watch.passing(fmt.Sprintf("%s rollout  %s: %.0f %% of the traffic on the candidate, %s used", l.watch.clock(),
+		f.State.Phase, 100*f.Share(), plural(f.State.Blocks, "block")))
+	return l.base.Save(f)
 }
 
 // rehearsed refuses versions whose last rehearsal did harm.
@@ -291,6 +303,9 @@ func (l *flight) keepDecision(d rollout.Decision) {
 
 func (l *flight) say(d pilot.ToldDecision) {
 	if !l.asJSON {
+		if l.watch != nil {
+			l.watch.pause()
+		}
 		fmt.Fprintf(l.std.out, "%s  %-9s %.0f %%  %s\n", d.At.Local().Format(time.TimeOnly), d.Action, 100*d.Share,
 			clean(d.Cause))
 	}

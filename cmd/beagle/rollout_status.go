@@ -45,6 +45,7 @@ func rolloutStatus(ctx context.Context, o *rolloutFlags) (int, error) {
 			return exitUsage, err
 		}
 		r := reportOf(&f.Experiment, uncontrolledDecision(f))
+		r.Stopping = b.Stopped() && !f.Over()
 		if r.Controller, err = controllerOf(ctx, b); err != nil {
 			return exitNo, err
 		}

@@ -99,6 +99,10 @@ func TestPageInABrowser(t *testing.T) {
 	defer cancel()
 	keep(t, "overview.png", ask(t, ctx, chromedp.FullScreenshot(100)))
 	first := ask(t, ctx, chromedp.Text("body"))
+	do(t, ctx, chromedp.EmulateViewport(400, 900)) // a narrow window shows whole names
+	until(t, ctx, `[...document.querySelectorAll("td:first-child")].every(td => td.scrollWidth <= td.clientWidth)`)
+	keep(t, "narrow.png", ask(t, ctx, chromedp.FullScreenshot(100)))
+	do(t, ctx, chromedp.EmulateViewport(1200, 1300))
 	do(t, ctx, chromedp.SendKeys("#part", "checkout.77"))
 	// The keys come one by one, and the page may show what it finds for the first of them.
 	until(t, ctx, `document.querySelectorAll("#found li").length >= 5 &&

@@ -205,7 +205,7 @@ func (e *engine) drawRules() (loop.DraftProgress, error) {
 	e.asked = e.r.course.Ask(lack)
 	if n := len(e.asked); n > 0 && lack.Trims {
 		e.r.d.Watch.Stage("trim",
-			fmt.Sprintf("%d versions that leave out steps of the best, or join steps that gain", n))
+			fmt.Sprintf("versions that leave out steps of the best, or join steps that gain: %d", n))
 	}
 	e.rounds++
 	return loop.DraftProgress{More: len(e.asked) > 0, Outside: e.draft.Outside, Made: len(e.draft.Made)}, nil

@@ -20,7 +20,8 @@ type Report struct {
 	Standings []rollout.MetricRow `json:"standings"`
 	// Controller is the workflow that drives it, and how that stands. Empty: a command did or does.
 	Controller string       `json:"controller,omitempty"`
-	Late       rollout.Late `json:"late,omitzero"` // calls whose time was capped
+	Stopping   bool         `json:"stopping,omitempty"` // a person stopped it, and no controller has seen that yet
+	Late       rollout.Late `json:"late,omitzero"`      // calls whose time was capped
 }
 
 // A Rehearsal is the outcome of a rollout under load, before the service saw live traffic.
