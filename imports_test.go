@@ -108,7 +108,7 @@ var mayImport = map[string][]string{
 	"internal/modcopy":           {"internal/tail"},
 	"mutate/facts":               {"mutate", "internal/symbol", "internal/syntax"},
 	"mutate/kit":                 {},
-	"mutate/example":             {"", "mutate", "mutate/facts", "mutate/kit", "internal/syntax"},
+	"mutate/example":             {"", "internal/inorder", "mutate", "mutate/facts", "mutate/kit", "internal/syntax"},
 	"mutate/example/exampletest": {"", "mutate/example"},
 	"internal/rollout/pilot":     {"", "internal/rollout", "internal/capture", "internal/ledger", "internal/store", "probe/wire"},
 	"internal/watch/windows":     {"", "internal/watch", "internal/hotspots", "internal/forecast", "internal/ledger", "internal/store"},

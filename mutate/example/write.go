@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/mutate"
 	"github.com/beagle-go/beagle/mutate/facts"
 )
@@ -95,7 +96,7 @@ func (w *writer) tail() string {
 
 // namesInOrder returns the declarations that go since the match takes names for their values.
 func (w *writer) namesInOrder() []facts.Declaration {
-	return slices.SortedFunc(maps.Values(w.m.named), func(a, b facts.Declaration) int {
+	return inorder.Collect(maps.Values(w.m.named), func(a, b facts.Declaration) int {
 		return int(a.Stmt.Pos() - b.Stmt.Pos())
 	})
 }

@@ -431,7 +431,7 @@ func (p *pool) constant() bool {
 	for _, o := range p.outs {
 		first := slices.Index(o.mask, true)
 		for i := range p.n {
-			if first >= 0 && o.mask[i] && !o.typ.same(o.col, first, o.col, i) {
+			if first >= 0 && o.mask[i] && !o.typ.same(o.col, first, i) {
 				return false
 			}
 		}

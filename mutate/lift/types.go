@@ -23,9 +23,6 @@ type Type struct {
 	// The hot operations of a search are compiled for each type. The others go by reflection.
 	hash  func(col any, mask uint64) (sum, small uint64) // small masks the values within maxSize
 	equal func(a, b any, mask uint64) uint64             // masks the examples that agree
-	same  func(a any, i int, b any, k int) bool
-	key   func(col any, i int) uint64
-	empty func(col any, i int) bool
 	draw  func(g *drawer) any
 
 	slice  bool // nil and empty differ in Go, and are equal here
@@ -42,6 +39,17 @@ func (t *Type) pick(col any, at []int) any {
 		out.Index(i).Set(from.Index(k))
 	}
 	return out.Interface()
+}
+
+// same reports whether two rows of a column are equal.
+func (t *Type) same(col any, i, k int) bool {
+	return t.equal(t.pick(col, []int{i}), t.pick(col, []int{k}), 1) == 1
+}
+
+// key returns the hash of a row.
+func (t *Type) key(col any, i int) uint64 {
+	sum, _ := t.hash(t.pick(col, []int{i}), 1)
+	return sum
 }
 
 // add appends a column to another, which may be nil.
@@ -105,10 +113,6 @@ func newType[T any](name string, k kind[T]) *Type {
 		}
 		return same
 	}
-	// Single rows.
-	t.same = func(a any, i int, b any, j int) bool { return k.equal(a.([]T)[i], b.([]T)[j]) }
-	t.key = func(col any, i int) uint64 { return k.hash(col.([]T)[i]) }
-	t.empty = func(col any, i int) bool { return k.size != nil && k.size(col.([]T)[i]) == 0 }
 	t.draw = func(g *drawer) any { return k.draw(g) }
 	t.enter()
 	return t
