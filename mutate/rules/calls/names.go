@@ -27,11 +27,8 @@ func localNames(p *mutate.Pass, fn *ast.FuncDecl) map[string]bool {
 
 // freeNamesHidden reports whether a package-level name in fn means something else at the call.
 func freeNamesHidden(p *mutate.Pass, fn *ast.FuncDecl, at ast.Node) bool {
-	for id := range mutate.Nodes[*ast.Ident](p, fn) {
+	for id := range mutate.Nodes[*ast.Ident](p, fn.Body) {
 		obj := p.Info.Uses[id]
-		if fn.Recv != nil && facts.Inside(id, fn.Recv) {
-			continue // its type is never written
-		}
 		// The declarations of fn move with it.
 		if obj == nil || fn.Pos() <= obj.Pos() && obj.Pos() < fn.End() {
 			continue
