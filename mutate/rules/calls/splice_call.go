@@ -188,6 +188,11 @@ func canSplice(p *mutate.Pass, s *splice) bool {
 		sig.RecvTypeParams().Len() > 0 || !s.sole && sig.Results().Len() != 1 {
 		return false
 	}
+	// A return of the caller needs no variables for the results.
+	if _, tail := s.stmt.(*ast.ReturnStmt); s.fn.Type.Results != nil && !(tail && s.sole) &&
+		namesHidden(p, s.fn, s.fn.Type.Results, s.stmt) {
+		return false
+	}
 	return !freeNamesHidden(p, s.fn, s.stmt)
 }
 
