@@ -174,7 +174,7 @@ func f(q, r *query, o *other, to *string, s string, b *bytes.Buffer, g func(), n
 	}
 }
 
-// A slice is only the same if its elements are, too.
+// TestSameValueOfSlice has a slice stay whose elements change.
 func TestSameValueOfSlice(t *testing.T) {
 	p := check(t, `type query struct{ list []int }
 func f(q *query, other []int) {

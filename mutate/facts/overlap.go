@@ -117,14 +117,14 @@ func (a Place) within(b Place) bool {
 		return b.kind == variablePlace && a.v == b.v
 	// A field lies in the value at b if its struct does. The same holds for an element.
 	case fieldPlace:
-		return b.kind == fieldPlace && a.at == b.at && sameMemory(a.in, b.in) || containsType(b.Type, func(t types.Type) bool {
-			return sameMemory(t, a.in)
-		})
+		return b.kind == fieldPlace && a.at == b.at && sameMemory(a.in, b.in) ||
+			containsType(b.Type, func(t types.Type) bool { return sameMemory(t, a.in) })
 	case elementPlace:
-		return b.kind == elementPlace && sameMemory(a.Type, b.Type) || containsType(b.Type, func(t types.Type) bool {
-			array, ok := t.Underlying().(*types.Array)
-			return ok && sameMemory(array.Elem(), a.Type)
-		})
+		return b.kind == elementPlace && sameMemory(a.Type, b.Type) ||
+			containsType(b.Type, func(t types.Type) bool {
+				array, ok := t.Underlying().(*types.Array)
+				return ok && sameMemory(array.Elem(), a.Type)
+			})
 	}
 	return containsType(b.Type, func(t types.Type) bool { return sameMemory(t, a.Type) })
 }
@@ -153,8 +153,8 @@ func containsType(t types.Type, match func(types.Type) bool) bool {
 	return false
 }
 
-// readPlaces returns the places that an expression reads. It does not know what functions read, apart
-// from the library's functions of plain values: these read no memory that changes.
+// readPlaces returns the places that an expression reads. It does not know what functions read,
+// apart from the library's functions of plain values: these read no memory that changes.
 func readPlaces(p *mutate.Pass, e ast.Expr) (places []Place, known bool) {
 	known = true
 	reads := func(e ast.Expr) {
@@ -228,7 +228,8 @@ func readsArgumentsOnly(p *mutate.Pass, call *ast.CallExpr) bool {
 		return slices.Contains([]string{"len", "cap", "min", "max"}, fn.Name()) &&
 			!syntax.Is[*types.Map](p.Info.TypeOf(call.Args[0]))
 	case *types.Func:
-		if fn.Pkg() == nil || fn.Signature().Recv() != nil || !symbol.Standard(fn.Pkg().Path()) || neighbours(fn.Pkg(), p.Pkg) {
+		if fn.Pkg() == nil || !symbol.Standard(fn.Pkg().Path()) || neighbours(fn.Pkg(), p.Pkg) ||
+			fn.Signature().Recv() != nil {
 			return false
 		}
 		for v := range fn.Signature().Params().Variables() {
@@ -286,7 +287,8 @@ func writtenByLibrary(fn *types.Func) ([]Place, bool) {
 	case recv == nil:
 		appends := strings.HasPrefix(fn.Name(), "Append")
 		return []Place{bytes}, appends && slices.Contains([]string{"strconv", "unicode/utf8"}, fn.Pkg().Path())
-	case slices.Contains([]string{"strings.Builder", "bytes.Buffer"}, types.TypeString(behindPointer(recv.Type()), nil)):
+	case syntax.IsNamed(behindPointer(recv.Type()), "strings", "Builder"),
+		syntax.IsNamed(behindPointer(recv.Type()), "bytes", "Buffer"):
 		collects := []string{"Write", "WriteByte", "WriteRune", "WriteString", "Grow", "Reset", "Truncate"}
 		return []Place{bytes, {Type: behindPointer(recv.Type())}}, slices.Contains(collects, fn.Name())
 	}

@@ -25,13 +25,17 @@ func localNames(p *mutate.Pass, fn *ast.FuncDecl) map[string]bool {
 	return out
 }
 
-// freeNamesHidden reports whether a package-level name in fn means something else at the call.
+// freeNamesHidden reports whether a package-level name in the body of fn means something else at
+// the call.
 func freeNamesHidden(p *mutate.Pass, fn *ast.FuncDecl, at ast.Node) bool {
-	for id := range mutate.Nodes[*ast.Ident](p, fn) {
+	return namesHidden(p, fn, fn.Body, at)
+}
+
+// namesHidden reports whether a package-level name in a part of fn means something else at the
+// call.
+func namesHidden(p *mutate.Pass, fn *ast.FuncDecl, part, at ast.Node) bool {
+	for id := range mutate.Nodes[*ast.Ident](p, part) {
 		obj := p.Info.Uses[id]
-		if fn.Recv != nil && facts.Inside(id, fn.Recv) {
-			continue // its type is never written
-		}
 		// The declarations of fn move with it.
 		if obj == nil || fn.Pos() <= obj.Pos() && obj.Pos() < fn.End() {
 			continue

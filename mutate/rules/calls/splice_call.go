@@ -174,7 +174,7 @@ func canSplice(p *mutate.Pass, s *splice) bool {
 	caller := p.FuncOf(s.call)
 	// A helper that would mean something else in another function, or be too much text there, stays
 	// a call.
-	if s.fn == caller || s.fn.Recv != nil && s.receiver(p) == nil || s.fn.Body == nil || s.fn.Type.TypeParams != nil ||
+	if s.fn == caller || s.fn.Recv != nil || s.fn.Body == nil || s.fn.Type.TypeParams != nil ||
 		facts.CallsItself(p, s.fn) ||
 		facts.HasDefer(p, s.fn.Body) || facts.IsLabelled(p, s.fn.Body) || facts.LineCount(p, s.fn) > splicedLines ||
 		// A small one the compiler inlines itself.
@@ -184,27 +184,16 @@ func canSplice(p *mutate.Pass, s *splice) bool {
 	}
 	sig := p.Info.Defs[s.fn.Name].(*types.Func).Signature()
 	// Without a type parameter on either side, types can be written as they are.
-	if sig.Variadic() || len(s.call.Args) != sig.Params().Len() || facts.IsGeneric(p, caller) ||
-		sig.RecvTypeParams().Len() > 0 || !s.sole && sig.Results().Len() != 1 {
+	if sig.Variadic() || len(s.call.Args) != sig.Params().Len() || caller.Type.TypeParams != nil ||
+		!s.sole && sig.Results().Len() != 1 {
+		return false
+	}
+	// A return of the caller needs no variables for the results.
+	if _, tail := s.stmt.(*ast.ReturnStmt); s.fn.Type.Results != nil && !(tail && s.sole) &&
+		namesHidden(p, s.fn, s.fn.Type.Results, s.stmt) {
 		return false
 	}
 	return !freeNamesHidden(p, s.fn, s.stmt)
-}
-
-// receiver returns the operand of a method's call, or nil where the call has to take its address,
-// follow it, or find the method in an embedded value.
-func (s *splice) receiver(p *mutate.Pass) ast.Expr {
-	sel, ok := ast.Unparen(s.call.Fun).(*ast.SelectorExpr)
-	if !ok || s.fn.Recv == nil {
-		return nil
-	}
-	recv := p.Info.Defs[s.fn.Name].(*types.Func).Signature().Recv()
-	selection := p.Info.Selections[sel]
-	if selection == nil || selection.Kind() != types.MethodVal || len(selection.Index()) != 1 ||
-		!types.Identical(p.Info.TypeOf(sel.X), recv.Type()) {
-		return nil
-	}
-	return sel.X
 }
 
 // inlineCost is about what the compiler counts for the inlining of a body.

@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"iter"
 	"slices"
 	"strings"
 
@@ -16,20 +15,6 @@ import (
 // This file says what takes the place of a parameter in a splice: a variable that starts with the
 // argument, or what the argument names.
 
-// arguments yields the receiver and the parameters of the helper, each with what the call gives it.
-func (w *splicer) arguments() iter.Seq2[*types.Var, ast.Expr] {
-	return func(yield func(*types.Var, ast.Expr) bool) {
-		if recv := w.receiver(w.p); recv != nil && !yield(w.sig.Recv(), recv) {
-			return
-		}
-		for i, a := range w.call.Args {
-			if !yield(w.sig.Params().At(i), a) {
-				return
-			}
-		}
-	}
-}
-
 // bindings gives the parameters their values, all at once. A parameter that keeps its value and
 // stands for a variable of the caller needs none.
 func (w *splicer) bindings() string {
@@ -37,7 +22,8 @@ func (w *splicer) bindings() string {
 	hidden := localNames(w.p, w.fn)
 	var left, right []string
 	fresh := false
-	for v, a := range w.arguments() {
+	for i, a := range w.call.Args {
+		v := w.sig.Params().At(i)
 		// An argument that nothing reads is evaluated only if it has effects, or is the last use
 		// of a variable.
 		if v.Name() == "" || len(w.p.Uses(v, w.fn.Body)) == 0 {
@@ -186,12 +172,8 @@ func (w *splicer) readFirst(v *types.Var) bool {
 	} else if !syntax.IsPlainStmt(first) {
 		return false
 	}
-	for _, a := range w.arguments() {
-		if w.p.Effects(a).Writes {
-			return false
-		}
-	}
-	return slices.ContainsFunc(w.p.Uses(v, root), func(id *ast.Ident) bool {
+	pure := !slices.ContainsFunc(w.call.Args, func(a ast.Expr) bool { return w.p.Effects(a).Writes })
+	return pure && slices.ContainsFunc(w.p.Uses(v, root), func(id *ast.Ident) bool {
 		return !facts.MayBeSkipped(w.p, id, first)
 	})
 }

@@ -221,7 +221,7 @@ func (w *splicer) hidesLater(branch *ast.IfStmt) bool {
 // that another variable replaces.
 func (w *splicer) results() string {
 	text := ""
-	for v := range w.arguments() {
+	for v := range w.sig.Params().Variables() {
 		if w.binds(v) && w.declaredAnew(v) {
 			text += "_ = " + v.Name() + "\n"
 		}
@@ -336,13 +336,13 @@ func (w *splicer) needs(e ast.Expr) bool {
 func (w *splicer) binds(v *types.Var) bool {
 	_, same := w.subst[v]
 	_, followed := w.fields[v]
-	return !same && !followed && w.argument(v) != nil
+	return !same && !followed && w.fn.Type.Params.Pos() < v.Pos() && v.Pos() < w.fn.Type.Params.End()
 }
 
 // argument is what the call gives a parameter of the helper, or nil.
 func (w *splicer) argument(v *types.Var) ast.Expr {
-	for param, a := range w.arguments() {
-		if param == v {
+	for i, a := range w.call.Args {
+		if w.sig.Params().At(i) == v {
 			return a
 		}
 	}
@@ -492,17 +492,14 @@ func (w *splicer) targets() (names []string, declared, after string) {
 // the arguments use.
 func (w *splicer) hidesArgument(id *ast.Ident) bool {
 	v := w.p.Info.Defs[id]
-	if v == nil {
-		return false
-	}
-	for _, a := range w.arguments() {
+	return v != nil && slices.ContainsFunc(w.call.Args, func(a ast.Expr) bool {
 		for used := range mutate.Nodes[*ast.Ident](w.p, a) {
 			if used.Name == id.Name && w.p.Info.Uses[used] != v {
 				return true
 			}
 		}
-	}
-	return false
+		return false
+	})
 }
 
 // fresh is a name that neither the caller nor the list has.

@@ -19,8 +19,8 @@ type elementCopy struct {
 }
 
 // readInPlace returns the edits that let code read the element through a pointer with the name of
-// the copy. ok is false where code needs the copy, or only uses all of it: then the first use copies
-// it anyway.
+// the copy. ok is false where code needs the copy, or only uses all of it: then the first use
+// copies it anyway.
 func (c elementCopy) readInPlace(p *mutate.Pass) (edits []mutate.Edit, ok bool) {
 	if len(c.code) == 0 || facts.InRegisters(c.v.Type()) || facts.Captured.Of(p)[c.v] {
 		return nil, false
@@ -65,8 +65,8 @@ func (c elementCopy) changesInUse(p *mutate.Pass) bool {
 	return false
 }
 
-// spared reports whether a change leaves the element as it is: it changes memory of another type, an
-// entry of a map, or a slice that shares no memory with the one of the element.
+// spared reports whether a change leaves the element as it is: it changes memory of another type,
+// an entry of a map, or a slice that shares no memory with the one of the element.
 func (c elementCopy) spared(p *mutate.Pass, change facts.Change) bool {
 	if change.Spares(p, facts.ElementPlace(c.v.Type())) {
 		return true
@@ -119,7 +119,7 @@ func loopAround(p *mutate.Pass, n ast.Node, s ast.Stmt) (loop ast.Stmt) {
 }
 
 // evaluatedWith returns the code around a change of which Go may evaluate a part before or after
-// it. For a store, that is none: an assignment evaluates all its operands first. Before the right
+// it. A store has no such code: an assignment evaluates all its operands first. Before the right
 // side of && or || all of the left side has been evaluated, if nothing else is around them.
 func evaluatedWith(p *mutate.Pass, change ast.Node) ast.Node {
 	if s, ok := change.(ast.Stmt); ok {
@@ -143,8 +143,8 @@ func evaluatedWith(p *mutate.Pass, change ast.Node) ast.Node {
 			if up.Op != token.NOT {
 				side = nil
 			}
-		case *ast.AssignStmt, *ast.ExprStmt, *ast.ReturnStmt, *ast.IncDecStmt, *ast.SendStmt, *ast.DeclStmt, *ast.GoStmt,
-			*ast.DeferStmt:
+		case *ast.AssignStmt, *ast.ExprStmt, *ast.ReturnStmt, *ast.IncDecStmt, *ast.SendStmt, *ast.DeclStmt,
+			*ast.GoStmt, *ast.DeferStmt:
 			return cmp.Or(side, up)
 		case ast.Stmt:
 			return cmp.Or(side, child)
