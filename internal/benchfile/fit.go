@@ -171,7 +171,7 @@ func (f *Fitter) limited(ctx context.Context, first *try) (tries []*try, best *t
 			best = t
 		}
 	}
-	why := fmt.Sprintf("after %v", f.Limit)
+	why := fmt.Sprintf("after %v (--time)", f.Limit)
 	if ctx.Err() != nil {
 		why = "when it was interrupted"
 	}

@@ -459,7 +459,7 @@ func TestFitEnds(t *testing.T) {
 	}{
 		{"to its end", 0, 0, true, 4, ""},
 		{"without halves", 0, 0, false, 4, notHeld},
-		{"at the limit", time.Nanosecond, 0, true, 0, "ended after 1ns, and not all"},
+		{"at the limit", time.Nanosecond, 0, true, 0, "ended after 1ns (--time), and not all"},
 		{"interrupted in the search", 0, 3, true, 16, "when it was interrupted, and not all forms were tried; " + notHeld},
 		{"interrupted in the last profile", 0, 4, true, 4, notHeld},
 	} {
