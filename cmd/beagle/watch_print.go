@@ -19,6 +19,9 @@ import (
 func (w *watcher) report(j *windows.LookResult) (*windows.Report, error) {
 	r := &windows.Report{Service: w.name, Added: j.Windows, Findings: j.Findings, Skipped: j.Skipped,
 		Refused: j.Refused}
+	if !j.Open.IsZero() {
+		r.Open = j.Open.Format(time.RFC3339)
+	}
 	// The findings are those of this look, or all that were kept.
 	var err error
 	if r.Kept, err = w.archive.Count(); err != nil {
@@ -70,6 +73,9 @@ func (w *watcher) print(r *windows.Report) error {
 	}
 	if len(r.Findings) == 0 {
 		fmt.Fprintln(p, "Nothing new.")
+	}
+	if r.Open != "" {
+		fmt.Fprintf(p, "A window with profiles is open until %s: it is searched then.\n", r.Open)
 	}
 	printOutlooks(p, r)
 	return nil

@@ -126,6 +126,7 @@ type LookResult struct {
 	Findings []watch.Finding // that are new
 	Skipped  []watch.Skipped // by the last window
 	Refused  []string        // windows that could not be used, with the reason
+	Open     time.Time       // end of the first stretch that holds profiles and is not over; zero for none
 }
 
 // Judge closes the stretches that are over, keeps them as windows, and looks at each.
@@ -158,6 +159,9 @@ func (a *Archive) Judge(now time.Time, o Options) (*LookResult, error) {
 		a.state.Judged = w.End
 	}
 	out.Skipped = a.Watch.Skipped
+	if len(a.state.Open) > 0 {
+		out.Open = a.state.Open[0].Begins.Add(o.Length)
+	}
 	return out, a.save()
 }
 

@@ -12,6 +12,7 @@ type Report struct {
 	Findings  []watch.Finding `json:"findings"`           // new ones; all with --all
 	Skipped   []watch.Skipped `json:"skipped,omitempty"`  // changes that a filter took out
 	Refused   []string        `json:"refused,omitempty"`  // windows that could not be used
+	Open      string          `json:"open,omitempty"`     // end of the window that has profiles and is not over
 	Outlooks  []Outlook       `json:"outlooks,omitempty"` // forecasts, and why one is not shown
 	NoOutlook string          `json:"no_outlook,omitempty"`
 }

@@ -56,8 +56,13 @@ func TestRows(t *testing.T) {
 		hours); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.Judge(began.Add(2*time.Hour), hours); err != nil {
-		t.Fatal(err)
+	// Until their hour is over, the profiles wait.
+	j, err := a.Judge(began.Add(2*time.Minute), hours)
+	if err != nil || j.Windows != 0 || !j.Open.Equal(began.Add(time.Hour)) {
+		t.Fatalf("%+v, %v", j, err)
+	}
+	if j, err = a.Judge(began.Add(2*time.Hour), hours); err != nil || !j.Open.IsZero() {
+		t.Fatalf("%+v, %v", j, err)
 	}
 	w := a.Watch.Windows
 	if len(w) != 1 || w[0].Samples != 2000 || !w[0].Start.Equal(began) || w[0].Cores != 1 || len(w[0].Rows) != 2 {
