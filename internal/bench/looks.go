@@ -71,7 +71,7 @@ func (m *confirmer) timed() []*finalist {
 
 // keptGain is the share of a gain, in logarithms, that the low end of its interval must keep for
 // the gain to count as known.
-const keptGain = 0.75
+const keptGain = 0.85
 
 // blunt reports whether a candidate that is faster may gain much less than it seems. A few layouts
 // can show that it is faster, and leave open whether by 3 % or by 12 %. More of them also take back

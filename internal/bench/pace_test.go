@@ -119,19 +119,22 @@ func TestGainBecomesKnown(t *testing.T) {
 	const runs = 40
 	for _, c := range []struct {
 		gain   float64
+		code   code
 		budget time.Duration
-		least  int // runs whose low end keeps the gain, of those that are faster
-		most   int // layouts of a run, in the mean
+		share  float64 // of the gain that a low end should keep
+		least  int     // runs whose low end keeps it, of those that are faster
+		most   int     // layouts of a run, in the mean
 	}{
-		{1.08, time.Minute, 12, 30}, {1.08, time.Nanosecond, 0, 12}, {2, time.Minute, runs, 12},
+		{1.06, ordinary, time.Minute, 0.8, 32, 22}, {1.08, floating, time.Minute, 0.6, 12, 30},
+		{1.08, floating, time.Nanosecond, 0.6, 0, 12}, {2, floating, time.Minute, 0.6, runs, 12},
 	} {
 		faster, known, layouts := 0, 0, 0
 		for seed := range uint64(runs) {
 			slow := func(l *simRig) { l.millis = 50 }
-			_, ms := simField(t, seed, []planted{{gain: c.gain, pgo: 1}}, floating, c.budget, slow)
+			_, ms := simField(t, seed, []planted{{gain: c.gain, pgo: 1}}, c.code, c.budget, slow)
 			if m := ms[0]; m.Faster {
 				faster, layouts = faster+1, layouts+len(m.Layouts)
-				if math.Log(m.Corrected.Low) > 0.6*math.Log(c.gain) {
+				if math.Log(m.Corrected.Low) > c.share*math.Log(c.gain) {
 					known++
 				}
 			}

@@ -38,15 +38,22 @@ func (jd *judge) sifted(ctx context.Context, f Field) (choice, error) {
 			leads[k] = &f.Leads[i]
 		}
 		out, err := jd.trimmed(ctx, leads)
-		out.Finalists = dropEqualTexts(out.Finalists)
+		out.Finalists = jd.distinct(out.Finalists)
 		return out, err
 	})
 }
 
-// dropEqualTexts keeps the first finalist of each text.
-func dropEqualTexts(list []evolve.Finalist) (out []evolve.Finalist) {
+// distinct keeps the first finalist of each machine code: among forms of one lead, the shortest.
+// Only chance could choose between two with the same code, and each takes time from all others.
+func (jd *judge) distinct(list []evolve.Finalist) (out []evolve.Finalist) {
+	seen := map[string]bool{}
 	for _, f := range list {
-		if !slices.ContainsFunc(out, func(g evolve.Finalist) bool { return g.ID == f.ID }) {
+		code := f.ID
+		if v, ok := jd.works.verdict(f.ID); ok && v.Static.CodeHash != "" {
+			code = v.Static.CodeHash
+		}
+		if !seen[code] {
+			seen[code] = true
 			out = append(out, f)
 		}
 	}

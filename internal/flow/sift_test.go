@@ -109,6 +109,29 @@ func TestSifted(t *testing.T) {
 	}
 }
 
+// TestFinalistsOfOneCode checks that one of the forms with the same machine code is measured in
+// full, the shortest.
+func TestFinalistsOfOneCode(t *testing.T) {
+	e := &plantedSifting{speed: map[string]float64{"whole": 1.3, "whole-0": 1.3, "whole-1": 1.1}}
+	x, id := siftedBy(t, e)
+	for text, code := range map[string]string{"whole": "one", "whole-0": "one", "whole-1": "two"} {
+		e := Evaluation{Candidate: id(text)}
+		e.Verdict = beagle.Verdict{Status: beagle.Equal, Static: beagle.StaticFacts{CodeHash: code}}
+		if err := x.works.putVerdict(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l := evolve.Lead{ID: id("whole"), Steps: []beagle.Step{{Mutator: "a"}, {Mutator: "b"}}, Loose: 2}
+	for i, text := range []string{"whole-0", "whole-1"} {
+		l.Parts = append(l.Parts, evolve.Part{Finalist: evolve.Finalist{ID: id(text)}, Without: []int{i}})
+	}
+	l.Short.ID = l.ID
+	chosen, err := x.judge.sifted(t.Context(), Field{Leads: []evolve.Lead{l}})
+	if f := chosen.Finalists; err != nil || len(f) != 1 || f[0].ID != id("whole-0") {
+		t.Errorf("finalists %+v, %v", f, err)
+	}
+}
+
 // TestSiftedTogether: steps of one rewrite, of which none alone is shown to gain, stay if they gain
 // together. Those of a rewrite that gains nothing anywhere go.
 func TestSiftedTogether(t *testing.T) {
