@@ -176,7 +176,7 @@ func numbersFrom(first, n int) []int {
 func (m *confirmer) run(ctx context.Context, tried int) ([]beagle.Measurement, error) {
 	m.tried = tried
 	m.options.Log("linking layouts")
-	images, err := m.images(ctx, m.options.PGO, knowledgeOpen, firstLook(len(m.finalists)))
+	images, err := m.images(ctx, m.options.PGO, knowledgeOpen, firstLook(len(m.finalists), m.tried))
 	if err != nil {
 		return nil, err
 	}

@@ -11,8 +11,8 @@ import (
 
 // Plan names the division of layouts and time, and the way from slices to intervals, so that an
 // open verdict of another plan does not count. The rule of decision has a name of its own, [Rule].
-const Plan = "first look long enough for its finalists, one more for the best, more where a gain is not known well, " +
-	"errors by the layouts"
+const Plan = "first look long enough for its finalists and all that was tried, one more for the best, more where a " +
+	"gain is not known well, errors by the layouts"
 
 // leastPace is the least share of its planned time that a layout is given.
 const leastPace = 1.0 / 3
@@ -28,8 +28,16 @@ func needs(look, finalists int) int {
 	return max(n, minLayouts)
 }
 
-// firstLook returns the number of layouts of the first look at this many finalists.
-func firstLook(finalists int) int { return max(layoutsALook, needs(0, finalists)) }
+// firstLook returns the number of layouts of the first look at this many finalists, chosen from all
+// that was tried. It is enough for the rank test to bear an interval that holds for all of them:
+// otherwise Student's would serve, which one disturbed layout widens beyond use.
+func firstLook(finalists, tried int) int {
+	n := max(layoutsALook, needs(0, finalists))
+	for signedRankCritical(n, (1-sidak(0.95, max(finalists, tried)))/2) == 0 {
+		n++
+	}
+	return n
+}
 
 // planned is the number of layouts after the last look.
 const planned = len(looks) * layoutsALook

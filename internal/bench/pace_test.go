@@ -23,8 +23,19 @@ func TestNeeds(t *testing.T) {
 			}
 		}
 	}
-	if got := []int{firstLook(1), firstLook(3), firstLook(4), firstLook(5)}; !slices.Equal(got, []int{10, 10, 11, 11}) {
+	if got := []int{firstLook(1, 1), firstLook(3, 3), firstLook(4, 4), firstLook(5, 5)}; !slices.Equal(got,
+		[]int{10, 10, 11, 11}) {
 		t.Errorf("layouts of the first look at 1, 3, 4 and 5 finalists: %v", got)
+	}
+	// The rank test bears an interval that holds for all that was tried, and would not with fewer.
+	for _, tried := range []int{20, 60, 144, 1000} {
+		n, confidence := firstLook(1, tried), sidak(0.95, tried)
+		_, _, _, bears := signedRank(make([]float64, n), confidence)
+		_, _, _, fewer := signedRank(make([]float64, n-1), confidence)
+		if !bears || n > layoutsALook && fewer {
+			t.Errorf("%d tried: %d layouts at the first look; the rank test bears the interval: %v, of one less: %v",
+				tried, n, bears, fewer)
+		}
 	}
 }
 
@@ -191,7 +202,7 @@ func TestFieldsKeepTheRisk(t *testing.T) {
 	const runs = 3000
 	for _, finalists := range []int{1, 3, 4, 5} {
 		for _, most := range []int{1, len(looks)} {
-			now := falseFields(runs, finalists, most, firstLook(finalists))
+			now := falseFields(runs, finalists, most, firstLook(finalists, finalists))
 			before := falseFields(runs, finalists, most, layoutsALook)
 			t.Logf("%d finalists, %d looks: %.2f %% of the fields; with 10 layouts at the first look %.2f %%",
 				finalists, most, 100*now, 100*before)

@@ -290,7 +290,7 @@ func TestSameCodeOnce(t *testing.T) {
 		if _, err := m.run(t.Context(), 20); err != nil {
 			t.Fatal(err)
 		}
-		if once := m.timeBudget.layouts == firstLook(1); once == blind {
+		if once := m.timeBudget.layouts == firstLook(1, 20); once == blind {
 			t.Errorf("blind %v: %d layouts", blind, m.timeBudget.layouts)
 		}
 	}

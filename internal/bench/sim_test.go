@@ -124,7 +124,7 @@ func (c code) decide(rng *rand.Rand, finalists, tried int) (*Case, bool, string)
 // decideFrom does what decide does with time for the given number of looks.
 func (c code) decideFrom(rng *rand.Rand, most, finalists, tried int) (*Case, bool, string) {
 	var layouts []layoutResult
-	first := firstLook(finalists)
+	first := firstLook(finalists, tried)
 	f := knowledgeOpen
 	for look := 0; f == knowledgeOpen && look < most; look++ {
 		layouts = append(layouts, c.layouts(rng, max((look+1)*layoutsALook, first)-len(layouts), sliceNoise)...)
