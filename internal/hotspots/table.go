@@ -114,7 +114,8 @@ func (m *merged) refuseOther(c *Checkout) error {
 	return &beagle.UsageError{
 		What: fmt.Sprintf("no sample of the %s profile is of code of %s; of other modules package %s has most", m.kind,
 			cmp.Or(strings.Join(c.Own, ","), c.Module), most),
-		Remedy: "name the checkout that was profiled with -C, or the packages that count as its own with --own",
+		Remedy: "name the checkout that was profiled with -C; beagle hotspots takes other packages as its own " +
+			"with --own",
 	}
 }
 
@@ -153,17 +154,21 @@ func kindOf(all []*Profile, want string) (string, error) {
 	for _, p := range all {
 		have[p.Kind] = true
 	}
+	var others []string
 	for _, k := range []string{CPU, Alloc, Block, Mutex} {
-		if have[k] && (want == "" || want == k) {
+		switch {
+		case have[k] && (want == "" || want == k):
 			return k, nil
+		case have[k]:
+			others = append(others, k)
 		}
 	}
 	if want == "" {
 		return "", &beagle.UsageError{What: "there is no profile", Remedy: "name a file, a directory or an address"}
 	}
 	return "", &beagle.UsageError{
-		What:   fmt.Sprintf("no %s profile among the sources", want),
-		Remedy: "add one, or leave --kind out",
+		What:   fmt.Sprintf("no %s profile among the sources, which hold %s", want, strings.Join(others, ", ")),
+		Remedy: fmt.Sprintf("add a %s profile; beagle hotspots ranks by another kind with --kind", want),
 	}
 }
 
