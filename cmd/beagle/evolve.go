@@ -360,7 +360,8 @@ func printResult(w io.Writer, r *beagle.Result, dir string, applied bool) {
 	if n := r.Split.Cached; n > 0 {
 		known = fmt.Sprintf(", %d of them known to the store", n)
 	}
-	fmt.Fprintf(w, "  %-22s %d versions in %.0f s%s%s\n", "tried", r.Candidates, r.WallSeconds, known, compared)
+	fmt.Fprintf(w, "  %-22s %s in %.0f s%s%s\n", "tried", plural(r.Candidates, "version"), r.WallSeconds, known,
+		compared)
 	printAssurance(w, r.Verification.Assurance)
 	for _, why := range r.Rejected {
 		fmt.Fprintf(w, "  %-22s %s\n", "faster, and fell", clean(strings.Join(strings.Fields(why), " ")))

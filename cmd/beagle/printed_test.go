@@ -19,7 +19,7 @@ import (
 // it learned something, and what lost calls may cost.
 func TestEndOfARun(t *testing.T) {
 	r := &beagle.Result{
-		Run: "3f2a", Target: beagle.TargetRef{Spec: "./p.F"}, Outcome: beagle.Improved,
+		Run: "3f2a", Candidates: 1, Target: beagle.TargetRef{Spec: "./p.F"}, Outcome: beagle.Improved,
 		Lineage: []beagle.LineageStep{{Step: beagle.Step{Mutator: "unroll"}}},
 		Models:  &beagle.ModelSummary{Calls: 4, Lost: 2, AtMost: 0.25},
 
@@ -31,9 +31,12 @@ func TestEndOfARun(t *testing.T) {
 		return b.String()
 	}
 	const lesson = "beagle lessons propose 3f2a\n"
-	if text := printed(); !strings.Contains(text, lesson) || !strings.Contains(text, "2 calls were under way") ||
-		!strings.Contains(text, "$0.25") || !strings.Contains(text, "aaaa (unroll): wrong by replay: want 1\n") {
-		t.Errorf("%s", text)
+	for _, want := range []string{
+		lesson, " 1 version in ", "2 calls were under way", "$0.25", "aaaa (unroll): wrong by replay: want 1\n",
+	} {
+		if text := printed(); !strings.Contains(text, want) {
+			t.Errorf("the end lacks %q:\n%s", want, text)
+		}
 	}
 	r.Outcome, r.Lineage, r.Models.Lost = beagle.NoImprovement, nil, 0
 	if text := printed(); strings.Contains(text, "lessons") || strings.Contains(text, "under way") {

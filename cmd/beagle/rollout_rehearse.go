@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -175,7 +176,9 @@ func (o *rolloutFlags) stage(ctx context.Context, dir string) (*stage, error) {
 	start("run", o.program, false, probe.EnvSocket+"="+socket, probe.EnvToken+"="+token)
 	o.at, o.token = []string{socket}, token
 	for began := time.Now(); ; time.Sleep(50 * time.Millisecond) {
-		if _, err := os.Stat(socket); err == nil {
+		// The file is there before the service listens.
+		if c, err := net.Dial("unix", socket); err == nil {
+			c.Close()
 			break
 		}
 		if ctx.Err() != nil || time.Since(began) > 30*time.Second {

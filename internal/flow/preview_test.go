@@ -81,7 +81,7 @@ func TestPreview(t *testing.T) {
 	if seen == nil || x.works.run != run || x.preparer.ready.First == 0 {
 		t.Fatalf("there is no preview: run %s, %+v", x.works.run, seen)
 	}
-	if len(told) != 2 || !strings.HasPrefix(told[0], "1 of the first 1 versions") {
+	if len(told) != 2 || !strings.HasPrefix(told[0], "the first version behaves") {
 		t.Errorf("no verdict came before the others: %q", told)
 	}
 
@@ -152,6 +152,10 @@ func TestPreviewText(t *testing.T) {
 	out.Candidates[1].Verdict = beagle.Verdict{Status: beagle.Wrong}
 	const slower = "1 of the first 2 versions behave as the original; its pieces are still looked up in the library"
 	if got := previewText(out); got != slower {
+		t.Errorf("%q", got)
+	}
+	const alone = "the first version behaves as the original; its pieces are still looked up in the library"
+	if got := previewText(&EvaluatedBatch{Candidates: out.Candidates[:1]}); got != alone {
 		t.Errorf("%q", got)
 	}
 	out.Candidates[0].Verdict.Screen = &beagle.Ratio{Point: 1.5, Low: 1.4}
