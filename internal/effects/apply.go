@@ -154,8 +154,8 @@ func (u *unit) runCode(in ssa.CallInstruction, r Run, args []set) {
 			u.static(in, nil, p.fn, all)
 			u.answerOf(in, i, p.fn, all)
 		case p.fn != nil:
-		// An interface value of known type: run its method of that name. Code that looks inside of the
-		// value by reflection may run such methods of its parts.
+		// An interface value of known type: run its method of that name. Code that looks inside of
+		// the value by reflection may run such methods of its parts.
 		case p.box != nil && r.Method != "":
 			for _, f := range u.p.methodsWithin(p.box, r.Method) {
 				u.reaches(f)
