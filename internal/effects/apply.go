@@ -154,15 +154,18 @@ func (u *unit) runCode(in ssa.CallInstruction, r Run, args []set) {
 			u.static(in, nil, p.fn, all)
 			u.answerOf(in, i, p.fn, all)
 		case p.fn != nil:
-		// An interface value of known type: run its method of that name.
+		// An interface value of known type: run its method of that name. Code that looks inside of
+		// the value by reflection may run such methods of its parts.
 		case p.box != nil && r.Method != "":
+			for _, f := range u.p.methodsWithin(p.box, r.Method) {
+				u.reaches(f)
+			}
 			if f := u.p.method(p.box, r.Method); f != nil {
 				all := make([]set, f.Signature.Params().Len()+1)
 				for j := range all {
 					all[j] = arg
 				}
 				all[0] = u.content[i]
-				u.reaches(f)
 				u.static(in, nil, f, all)
 				u.answerOf(in, i, f, all)
 			}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/ssa"
+	"golang.org/x/tools/go/types/typeutil"
 
 	"github.com/beagle-go/beagle/internal/syntax"
 )
@@ -26,10 +27,11 @@ type Program struct {
 	waiting map[*ssa.Function]bool
 	current *ssa.Function
 	refs    map[types.Type]bool
-	callees []*ssa.Function            // functions that are used as values
-	boxed   []types.Type               // dynamic types of interface values, each once
-	methods map[methodOf]*ssa.Function // methods of dynamic types
-	named   map[string][]*ssa.Function // methods of the boxed types, by name
+	callees []*ssa.Function              // functions that are used as values
+	boxed   []types.Type                 // dynamic types of interface values, each once
+	methods map[methodOf]*ssa.Function   // methods of dynamic types
+	named   map[string][]*ssa.Function   // methods of the boxed types, by name
+	within  map[methodOf][]*ssa.Function // see methodsWithin
 	prog    *ssa.Program
 }
 
@@ -38,7 +40,7 @@ func NewProgram(prog *ssa.Program, own func(*ssa.Function) bool, table *Table) *
 	return &Program{callers: map[*ssa.Function][]*ssa.Function{}, waiting: map[*ssa.Function]bool{}, IsOwn: own,
 		Table: table, prog: prog, done: map[*ssa.Function]*Summary{}, text: map[*ssa.Function]string{},
 		refs: map[types.Type]bool{}, calls: map[[2]*ssa.Function]bool{}, methods: map[methodOf]*ssa.Function{},
-		named: map[string][]*ssa.Function{}}
+		named: map[string][]*ssa.Function{}, within: map[methodOf][]*ssa.Function{}}
 }
 
 // Values tells the program which functions serve as values and which types become interface values.
@@ -291,6 +293,42 @@ func (p *Program) method(t types.Type, name string) *ssa.Function {
 	}
 	p.methods[key] = f
 	return f
+}
+
+// methodsWithin returns the methods of a name of a type, and of the parts of its values that
+// package reflect hands out.
+func (p *Program) methodsWithin(t types.Type, name string) []*ssa.Function {
+	key := methodOf{t, name}
+	if fns, ok := p.within[key]; ok {
+		return fns
+	}
+	var fns []*ssa.Function
+	var seen typeutil.Map
+	var look func(t types.Type)
+	look = func(t types.Type) {
+		if seen.Set(t, true) != nil {
+			return
+		}
+		if f := p.method(t, name); f != nil {
+			fns = append(fns, f)
+		}
+		switch u := t.Underlying().(type) {
+		case *types.Struct:
+			for f := range u.Fields() {
+				if f.Exported() {
+					look(f.Type())
+				}
+			}
+		case *types.Map:
+			look(u.Key())
+			look(u.Elem())
+		case interface{ Elem() types.Type }:
+			look(u.Elem())
+		}
+	}
+	look(t)
+	p.within[key] = fns
+	return fns
 }
 
 func (p *Program) selection(t types.Type, name string) *types.Selection {

@@ -31,7 +31,7 @@ type code struct {
 
 	helpers  func() *helpers  // of the rest of the package; may be nil
 	literals []constant.Value // of the original: the constants that its package contains
-	reached  map[string]bool  // of the original: see reachedBy
+	reached  map[string]bool  // of the original: see reachedNames
 	allowed  *allowance       // of the original
 
 	once  sync.Once

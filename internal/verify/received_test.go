@@ -94,6 +94,8 @@ func TestHiddenCalls(t *testing.T) {
 		{"by a type argument", original, `func f(s string) string { g(&exec.Cmd{Path: s}); return s }
 			func g[T interface{ Run() error }](r T) { r.Run() }`, "exec.Cmd.Run"},
 		{"by the library", original, `func f(s string) string { return fmt.Sprint(&exec.Cmd{Path: s}) }`, "exec.Cmd.String"},
+		{"of a part", original, `type c struct{ Next []*exec.Cmd }
+			func f(s string) string { return fmt.Sprint(c{[]*exec.Cmd{{Path: s}}}) }`, "exec.Cmd.String"},
 		{"in a package variable", original, `var r fmt.Stringer = &exec.Cmd{Path: "a"}
 			func f(s string) string { return r.String() }`, "exec.Cmd.String"},
 		{"promoted", original, `type c struct{ exec.Cmd }
