@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	// Many scripts wait for services and clocks. -parallel overrides this.
 	flag.Set("test.parallel", strconv.Itoa(runtime.GOMAXPROCS(0)+1))
 	testscript.Main(m, map[string]func(){
-		"beagle":          func() { brief(); plant(); os.Exit(run(os.Args[1:], stdio{os.Stdout, os.Stderr})) },
+		"beagle":          func() { collectLess(); brief(); plant(); os.Exit(run(os.Args[1:], stdio{os.Stdout, os.Stderr})) },
 		"beagle-temporal": func() { brief(); os.Exit(temporal.Main()) },
 		"beagle-uprobe":   func() { os.Exit(uprobe.Main(os.Args[1:])) },
 		"beagle-mcp":      func() { brief(); os.Exit(tools.Main(os.Args[1:])) },

@@ -12,7 +12,6 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/gotool"
-	"github.com/beagle-go/beagle/internal/harness"
 	"github.com/beagle-go/beagle/internal/rt"
 	"github.com/beagle-go/beagle/internal/sandbox"
 	"github.com/beagle-go/beagle/internal/source"
@@ -261,7 +260,7 @@ func (c *capturer) build(ctx context.Context, p *gotool.Listed, binary string) (
 		"-o", binary}, c.tools.TagArgs()...)
 	r, err := c.box.Run(ctx, sandbox.Command{
 		Profile: sandbox.Build, Path: c.tools.Command(), Args: append(args, p.ImportPath), Dir: c.u.Target.PkgDir,
-		Env:  append(c.tools.Env(), harness.Roomy...),
+		Env:  append(c.tools.Env(), source.Roomy...),
 		Read: c.read, Write: []string{c.dir, c.tools.GOCACHE},
 	})
 	if err := stopError(ctx, r, err); err != nil {

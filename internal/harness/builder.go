@@ -282,13 +282,8 @@ func (b *Builder) lang() string {
 // library is compiled anew, which on a busy machine takes minutes.
 var toolLimits = sandbox.Limits{Wall: 5 * time.Minute, CPU: 3 * time.Minute, Data: 6 << 30}
 
-// Roomy has compilers collect less garbage: they live for a second, most of their memory is needed
-// to the end, and a fifth of their time is saved. A compiler that needs gigabytes collects as
-// usual.
-var Roomy = []string{"GOGC=400", "GOMEMLIMIT=2GiB"}
-
-// roomier is Roomy for a compiler or a linker that runs alone: it collects nothing before it
-// needs gigabytes, which saves another eighth.
+// roomier is [source.Roomy] for a compiler or a linker that runs alone: it collects nothing before
+// it needs gigabytes, which saves another eighth.
 var roomier = []string{"GOGC=off", "GOMEMLIMIT=2GiB"}
 
 func (b *Builder) tool(ctx context.Context, name string, args ...string) (sandbox.Result, error) {
@@ -299,7 +294,7 @@ func (b *Builder) tool(ctx context.Context, name string, args ...string) (sandbo
 
 // goBuild runs the go command in the target's package.
 func (b *Builder) goBuild(ctx context.Context, env []string, args ...string) (sandbox.Result, error) {
-	env = append(env, Roomy...)
+	env = append(env, source.Roomy...)
 	return b.sandboxed(ctx, sandbox.Command{
 		Path: b.tools.goCommand(), Args: args, Dir: b.target.PkgDir, Env: env, Write: []string{b.dir, b.tools.GOCACHE},
 	})

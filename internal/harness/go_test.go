@@ -94,3 +94,15 @@ func TestRace(t *testing.T) {
 		t.Errorf("a race in the original: %v", exit)
 	}
 }
+
+// TestGoOutput checks that the go command collects less garbage, whatever the caller's variables
+// say.
+func TestGoOutput(t *testing.T) {
+	out, err := GoOutput(t.Context(), "env", "", []string{"GOGC=100", "GOWORK=off"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := string(out), "GOWORK=off\nGOGC=400\nGOMEMLIMIT=2GiB\n"; got != want {
+		t.Errorf("the variables are %q, want %q", got, want)
+	}
+}

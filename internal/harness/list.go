@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/beagle-go/beagle"
@@ -140,10 +141,11 @@ func (t *toolchain) packages(
 	return pkgs, nil
 }
 
-// GoOutput runs the go command and returns its output; an error holds its standard error.
+// GoOutput runs the go command and returns its output; an error holds its standard error. It adds
+// [source.Roomy] to the variables.
 func GoOutput(ctx context.Context, command, dir string, env []string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, command, args...)
-	cmd.Dir, cmd.Env = dir, env
+	cmd.Dir, cmd.Env = dir, slices.Concat(env, source.Roomy)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

@@ -17,6 +17,7 @@ import (
 	"github.com/beagle-go/beagle/internal/inorder"
 	"github.com/beagle-go/beagle/internal/inplace/live"
 	"github.com/beagle-go/beagle/internal/sandbox"
+	"github.com/beagle-go/beagle/internal/source"
 	"github.com/beagle-go/beagle/internal/tail"
 )
 
@@ -154,7 +155,7 @@ func (p *programs) goTest(
 		p.tools.TagArgs()...)
 	flags := harness.Link{FuncAlign: link.FuncAlign, Layout: link.Layout}.LinkerFlags()
 	args = append(args, "-ldflags="+strings.Join(flags, " "))
-	env := append(p.tools.Env(), harness.Roomy...)
+	env := append(p.tools.Env(), source.Roomy...)
 	if link.Race {
 		args, env = append(args, "-race"), append(env, "CGO_ENABLED=1")
 	}

@@ -172,10 +172,15 @@ func (pkg *Package) MayImport(path string) bool { return pkg.direct[path] || pkg
 const listMode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
 	packages.NeedDeps | packages.NeedExportFile | packages.NeedModule | packages.NeedEmbedFiles
 
+// Roomy has the go command, and compilers, collect less garbage: they live for a second, most of
+// their memory is needed to the end, and a sixth of their time is saved. One that needs gigabytes
+// collects as usual.
+var Roomy = []string{"GOGC=400", "GOMEMLIMIT=2GiB"}
+
 func (o *Options) config(ctx context.Context, mode packages.LoadMode) *packages.Config {
 	c := &packages.Config{Context: ctx, Mode: mode, Dir: o.Dir}
 	// Beagle works offline: it reports a missing module and never downloads one.
-	c.Env = append(append(os.Environ(), o.Env...), "GOPROXY=off")
+	c.Env = slices.Concat(os.Environ(), Roomy, o.Env, []string{"GOPROXY=off"})
 	c.BuildFlags = slices.Concat([]string{"-buildvcs=false"}, o.Requirement.Flags(), TagFlags(o.Tags))
 	return c
 }

@@ -528,3 +528,21 @@ func Length(s string) int { return len(s) }
 		}
 	}
 }
+
+// TestLookUpCollectsLess checks the variables of the go command in a look-up: it collects less
+// garbage, unless the options say how much.
+func TestLookUpCollectsLess(t *testing.T) {
+	t.Setenv("GOGC", "100")
+	for want, o := range map[string]Options{"GOGC=400": {}, "GOGC=50": {Env: []string{"GOGC=50"}}} {
+		env := o.config(t.Context(), 0).Env
+		last := ""
+		for _, v := range env {
+			if strings.HasPrefix(v, "GOGC=") {
+				last = v
+			}
+		}
+		if last != want {
+			t.Errorf("with %q, the last is %s, want %s", o.Env, last, want)
+		}
+	}
+}
