@@ -36,16 +36,16 @@
 // the candidate more than chance does, and does the interval exclude no gain? The looks and the
 // finalists share the risk of a false win, 1 in 200. If four or more finalists share it, all of 10
 // layouts agree by chance too often, so the first look has 11. It has more where many versions were
-// tried, 12 of 60: the rank test then bears an interval that holds for all of them. A candidate that
-// was faster in all layouts so far gets the layouts that its look lacks even after the time is over. If the time is
-// too short for a further look, the worst finalists rest. A candidate that passes is surely faster,
-// if only by little. While there is time and no open candidate needs it, it gets the layouts of the
-// further looks too, until the low end of its interval keeps 85 % of its gain. It must then repeat
-// the gain on held-out and freshly drawn inputs, at both alignments, in processes of its own and
-// with profile-guided optimisation, and gain as much as the user wants ([Options].MinGain).
-// [Confirm] gives up a candidate early once a gain above 1 % is excluded. [Rates] has the measured
-// errors of this rule. More layouts only add doubts: they call nothing faster that the looks did
-// not.
+// tried, 12 of 60: the rank test then bears an interval that holds for all of them. A candidate
+// that was faster in all layouts so far gets the layouts that its look lacks even after the time is
+// over. If the time is too short for a further look, the worst finalists rest. A candidate that
+// passes is surely faster, if only by little. While there is time and no open candidate needs it,
+// it gets the layouts of the further looks too, until the low end of its interval keeps 85 % of its
+// gain. It must then repeat the gain on held-out and freshly drawn inputs, at both alignments, in
+// processes of its own and with profile-guided optimisation, and gain as much as the user wants
+// ([Options].MinGain). [Confirm] gives up a candidate early once a gain above 1 % is excluded.
+// [Rates] has the measured errors of this rule. More layouts only add doubts: they call nothing
+// faster that the looks did not.
 //
 // # The methods and their sources
 //
