@@ -3,6 +3,7 @@ package lift
 import (
 	"math"
 	"reflect"
+	"slices"
 	"testing"
 )
 
@@ -55,4 +56,53 @@ func FuzzColumns(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestByReflection checks that components that work by reflection do what the functions do that
+// they are named after.
+func TestByReflection(t *testing.T) {
+	nan, zero := math.NaN(), math.Copysign(0, -1)
+	lists := [][]float64{{}, {1}, {2, 3, 1}, {2, nan, 1}, {nan}, {0, zero}, {zero, 0}, {zero, zero}, {0, 0}}
+	agree(t, "slices.Max", lists, slices.Max)
+	agree(t, "slices.Min", lists, slices.Min)
+	texts := [][]string{{}, {"b"}, {"b", "c", "a"}, {"", "a"}, {"c", "c"}}
+	agree(t, "slices.Max", texts, slices.Max)
+	agree(t, "slices.Min", texts, slices.Min)
+	for _, a := range lists {
+		for _, b := range lists {
+			got := make([]bool, 1)
+			evaluate(t, "slices.Equal", got, [][]float64{a}, [][]float64{b})
+			if want := slices.Equal(a, b); got[0] != want {
+				t.Errorf("slices.Equal(%v, %v) is %v, want %v", a, b, got[0], want)
+			}
+		}
+	}
+}
+
+// agree compares a component with a function that panics for an empty list.
+func agree[T any](t *testing.T, name string, lists [][]T, f func([]T) T) {
+	t.Helper()
+	got := make([]T, len(lists))
+	defined := evaluate(t, name, got, lists)
+	typ := typeFor[T]()
+	for i, list := range lists {
+		switch {
+		case (len(list) > 0) != (defined>>i&1 == 1):
+			t.Errorf("%s(%v) has a value: %v", name, list, len(list) == 0)
+		case len(list) > 0 && typ.equal(got[i:], []T{f(list)}, 1) == 0:
+			t.Errorf("%s(%v) is %v, want %v", name, list, got[i], f(list))
+		}
+	}
+}
+
+// evaluate evaluates a component of the library on columns.
+func evaluate(t *testing.T, name string, dst any, args ...any) (defined uint64) {
+	t.Helper()
+	for _, c := range all {
+		if c.Name == name && c.Args[0].of == reflect.TypeOf(args[0]).Elem() {
+			return c.eval(dst, args, 1<<reflect.ValueOf(dst).Len()-1)
+		}
+	}
+	t.Fatalf("no component %s", name)
+	return 0
 }

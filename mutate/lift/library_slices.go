@@ -24,8 +24,7 @@ func init() {
 // ordered registers the functions on slices of a type whose values have an order.
 func ordered[T cmp.Ordered]() {
 	comparableSlices[T]()
-	p1("slices.Max", some[T], slices.Max[[]T])
-	p1("slices.Min", some[T], slices.Min[[]T])
+	ends((func([]T) T)(nil))
 	orders((func([]T) bool)(nil), (func(a, b []T) int)(nil), (func([]T) []T)(nil))
 	f2("slices.BinarySearch", func(s []T, x T) int { i, _ := slices.BinarySearch(s, x); return i }, result(1, 2))
 	f2("slices.BinarySearch", func(s []T, x T) bool { _, ok := slices.BinarySearch(s, x); return ok }, result(2, 2))
@@ -37,7 +36,7 @@ func comparableSlices[T comparable]() {
 	if !text { // bytes has these
 		f2("slices.Contains", slices.Contains[[]T])
 		f2("slices.Index", slices.Index[[]T])
-		f2("slices.Equal", slices.Equal[[]T], commutes)
+		equality((func(a, b []T) bool)(nil))
 	}
 	copies((func([]T) []T)(nil), (func([]T, int) []T)(nil), (func(a, b []T) []T)(nil), (func([]T, int, T) []T)(nil),
 		(func([]T, int, int) []T)(nil))
@@ -46,6 +45,14 @@ func comparableSlices[T comparable]() {
 	p2("$1[$2]", func(s []T, n int) bool { return 0 <= n && n < len(s) }, func(s []T, i int) T { return s[i] }, glue)
 	p2("$1[:$2]", inside[T], func(s []T, n int) []T { return s[:n:n][:n] }, glue)
 	p2("$1[$2:]", inside[T], func(s []T, n int) []T { return s[n:] }, glue)
+}
+
+// equality registers the comparison of two slices, for one type of elements, by reflection as
+// [copies] does.
+func equality(ofTwo any) {
+	byReflection("slices.Equal", ofTwo, func(a []reflect.Value) (reflect.Value, bool) {
+		return reflect.ValueOf(slices.EqualFunc(elements(a[0]), elements(a[1]), reflect.Value.Equal)), true
+	}, commutes)
 }
 
 // copies registers the functions that copy slices, for one type of elements. The arguments show the
@@ -101,6 +108,48 @@ func copies(ofOne, ofNumber, ofTwo, ofElement, ofPart any) {
 		}
 		return joined(a[0].Slice(0, i), a[0].Slice(j, n)), true
 	})
+}
+
+// ends registers the largest and the smallest element, for one type of elements, by reflection as
+// [copies] does.
+func ends(ofOne any) {
+	byReflection("slices.Max", ofOne, func(a []reflect.Value) (reflect.Value, bool) { return fold(a[0], larger) })
+	byReflection("slices.Min", ofOne, func(a []reflect.Value) (reflect.Value, bool) { return fold(a[0], smaller) })
+}
+
+// fold joins the elements of a slice from the first on. An empty slice has no value.
+func fold(s reflect.Value, join func(a, b reflect.Value) reflect.Value) (reflect.Value, bool) {
+	if s.Len() == 0 {
+		return s, false
+	}
+	all := s.Index(0)
+	for i := range s.Len() - 1 {
+		all = join(all, s.Index(i+1))
+	}
+	return all, true
+}
+
+// larger is the language's max. NaN and the signs of zeros have no place in the order of cmp.Compare
+// that max gives them.
+func larger(a, b reflect.Value) reflect.Value {
+	switch {
+	case a.CanFloat():
+		return reflect.ValueOf(max(a.Float(), b.Float()))
+	case compareValues(a, b) < 0:
+		return b
+	}
+	return a
+}
+
+// smaller is the language's min.
+func smaller(a, b reflect.Value) reflect.Value {
+	switch {
+	case a.CanFloat():
+		return reflect.ValueOf(min(a.Float(), b.Float()))
+	case compareValues(a, b) > 0:
+		return b
+	}
+	return a
 }
 
 // orders registers functions that compare the elements of slices, for one type of elements, by
