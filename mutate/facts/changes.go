@@ -5,7 +5,6 @@ import (
 	"go/token"
 	"go/types"
 	"iter"
-	"slices"
 
 	"github.com/beagle-go/beagle/mutate"
 )
@@ -19,21 +18,38 @@ type Change struct {
 }
 
 // Changes yields the changes that code makes, in the order of the text. A variable whose address
-// code takes is memory. A call of a function of the candidate file makes the changes of its body.
-// Code that receives, sends, defers, starts a goroutine or calls an iterator may change anything.
+// code takes is memory. A call of a function of the candidate file makes the changes of its body,
+// apart from those of its own variables. Code that receives, sends, defers, starts a goroutine or
+// calls an iterator may change anything.
 func Changes(p *mutate.Pass, code ast.Node) iter.Seq[Change] {
 	return func(yield func(Change) bool) {
 		more := true
 		ast.Inspect(code, func(n ast.Node) bool {
 			for c := range changesAt(p, n) {
-				// A helper's own locals are none of the caller's memory.
-				for _, inner := range followed(p, c) {
+				helper := c.helper(p)
+				if helper == nil {
+					more = more && yield(c)
+					continue
+				}
+				for _, inner := range changesOfBody(p, helper) {
+					inner.At = c.At
 					more = more && yield(inner)
 				}
 			}
 			return more
 		})
 	}
+}
+
+// helper returns the function of the candidate file that a change calls, or nil.
+func (c Change) helper(p *mutate.Pass) *ast.FuncDecl {
+	if c.Call == nil {
+		return nil
+	}
+	if d := p.Decl(p.Callee(c.Call)); d != nil && d.Body != nil {
+		return d
+	}
+	return nil
 }
 
 // changesAt yields the changes that a node makes by itself.
@@ -88,23 +104,6 @@ func ownPart(p *mutate.Pass, l ast.Expr) bool {
 	return PlainLocal(p, l) && !Pointed(p, p.Var(l))
 }
 
-// followed returns what a change consists of: the changes in the body of the function that it
-// calls, if the candidate file has it, or the change itself.
-func followed(p *mutate.Pass, c Change) []Change {
-	if c.Call == nil {
-		return []Change{c}
-	}
-	d := p.Decl(p.Callee(c.Call))
-	if d == nil || d.Body == nil {
-		return []Change{c}
-	}
-	out := slices.Clone(changesOfBody(p, d))
-	for i := range out {
-		out[i].At = c.At
-	}
-	return out
-}
-
 // changesOf is the key of a function's changes in Once.
 type changesOf struct{ d *ast.FuncDecl }
 
@@ -117,16 +116,13 @@ func changesOfBody(p *mutate.Pass, d *ast.FuncDecl) []Change {
 		for next := []*ast.FuncDecl{d}; len(next) > 0; next = next[1:] {
 			ast.Inspect(next[0].Body, func(n ast.Node) bool {
 				for c := range changesAt(p, n) {
-					if c.Call != nil {
-						if callee := p.Decl(p.Callee(c.Call)); callee != nil && callee.Body != nil {
-							if !seen[callee] {
-								seen[callee] = true
-								next = append(next, callee)
-							}
-							continue
-						}
+					switch callee := c.helper(p); {
+					case callee == nil:
+						out = append(out, c)
+					case !seen[callee]:
+						seen[callee] = true
+						next = append(next, callee)
 					}
-					out = append(out, c)
 				}
 				return true
 			})

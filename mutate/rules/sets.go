@@ -87,8 +87,6 @@ var rare = map[string]string{
 		"worth the look.",
 	"skip-run": "Scanners spend their time in runs of plain bytes; few functions scan, but " +
 		"profiles end in them.",
-	"range-pointer": "Copies of large elements are invisible in the source, and the edit is one that reviewers ask " +
-		"for.",
 	"element-pointer": "Searches in tables of ranges copy an entry for each probe, and profiles of text end in " +
 		"them.",
 	"range-array": "Ranging over an array copies it; few do, and nobody means to.",
