@@ -193,7 +193,7 @@ func (m *monitored) traffic() (stop func()) {
 func (m *monitored) get(what, path string, v any, ok func() bool) {
 	m.t.Helper()
 	last := ""
-	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
 		resp, err := http.Get("http://" + m.prometheus + path)
 		if err != nil {
 			last = err.Error()

@@ -90,7 +90,7 @@ func TestTelemetryOfTheClient(t *testing.T) {
 	}
 	defer client.Close()
 	client.Incr("hits", []string{"a:b"}, 1)
-	for deadline := time.Now().Add(time.Minute); a.Counters.Metrics.Load() < 20; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); a.Counters.Metrics.Load() < 20; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d lines, no telemetry", a.Counters.Metrics.Load())
 		}

@@ -54,7 +54,7 @@ func TestPageOfCustomers(t *testing.T) {
 
 	with := func(password string) string { return strings.Replace(r.url, "http://", "http://x:"+password+"@", 1) }
 	do(t, ctx, chromedp.Navigate(with(operatorToken)+"/"))
-	ctx, cancel := context.WithTimeout(ctx, 90*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, soon)
 	defer cancel()
 	keep(t, "customers.png", ask(t, ctx, chromedp.FullScreenshot(100)))
 	text := ask(t, ctx, chromedp.Text("body"))
@@ -95,7 +95,7 @@ func TestPageInABrowser(t *testing.T) {
 	ctx := browser(t)
 	// The browser lives as long as the first call's context; the others get a bound.
 	do(t, ctx, chromedp.Navigate(r.url+"/"))
-	ctx, cancel := context.WithTimeout(ctx, 90*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, soon)
 	defer cancel()
 	keep(t, "overview.png", ask(t, ctx, chromedp.FullScreenshot(100)))
 	first := ask(t, ctx, chromedp.Text("body"))

@@ -82,11 +82,14 @@ func runLogged(t *testing.T, o Options, b bus.Bus, x index.Index, log *slog.Logg
 	return r
 }
 
+// soon bounds a wait for work of a machine that may be busy.
+const soon = 5 * time.Minute
+
 func (r *running) eventually(what string, ok func() bool) {
 	r.t.Helper()
-	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(soon); !ok(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			r.t.Fatalf("not %s within a minute", what)
+			r.t.Fatalf("not %s within %v", what, soon)
 		}
 	}
 }

@@ -86,11 +86,14 @@ func texts(from, to int) (out []string) {
 
 var errEnough = errors.New("enough")
 
+// patience bounds a wait for work of a machine that may be busy.
+const patience = 5 * time.Minute
+
 // readAll reads n messages after places and sorts them, since partitions have no
 // order among them; within one, places must grow.
 func readAll(t *testing.T, b Bus, after map[int32]int64, n int) (all []string, places map[int32]int64) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	places = map[int32]int64{}
 	err := b.Read(ctx, after, func(m Message) error {
@@ -114,7 +117,7 @@ func readAll(t *testing.T, b Bus, after map[int32]int64, n int) (all []string, p
 // awaits waits until all texts have come; others may come between.
 func awaits(t *testing.T, got <-chan string, want []string) {
 	t.Helper()
-	end := time.After(5 * time.Minute) // generous: the machine is shared
+	end := time.After(patience)
 	for missing := slices.Clone(want); len(missing) > 0; {
 		select {
 		case s := <-got:

@@ -66,7 +66,7 @@ func minuteByMinute(t *testing.T, b *kafkaBus, from, to, last int) {
 func publishInTime(t *testing.T, b *kafkaBus, from, to int) {
 	t.Helper()
 	for _, s := range texts(from, to) {
-		for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
 			err := b.Publish(t.Context(), []byte(s))
 			if err == nil {
 				break
@@ -81,7 +81,7 @@ func publishInTime(t *testing.T, b *kafkaBus, from, to int) {
 // readUpTo reads after places until a text comes.
 func readUpTo(t *testing.T, b Bus, after map[int32]int64, last string) (all []string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	err := b.Read(ctx, after, func(m Message) error {
 		all = append(all, string(m.Data))
@@ -204,7 +204,7 @@ func makeAnew(t *testing.T, b *kafkaBus) {
 	if _, err := b.admin.DeleteTopics(t.Context(), b.options.Topic); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
 		all, err := b.admin.ListTopics(t.Context())
 		if err == nil && !all.Has(b.options.Topic) {
 			break
@@ -331,7 +331,7 @@ func TestKafkaTopicMadeAnewTooSmall(t *testing.T) {
 	}, "series"); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if err := b.Read(ctx, places, func(Message) error { return nil }); !errors.As(err, new(unfit)) {
 		t.Errorf("read: %v", err)
