@@ -142,6 +142,8 @@ var rare = map[string]string{
 	"std-call": "All pieces for their number is an allocation that nobody means, and the edit is one call.",
 	"fold-length": "Names of headers and options are compared without regard to case in loops, most of them have " +
 		"another length, and the edit is one test. It was counted in 17 of the modules only.",
+	"splice-iterator": "Iterators are new in Go and spread; a body with a return is a call for each element, which " +
+		"the source does not show. It was counted in 15 of the modules only: the others have no iterators.",
 	"map-entry": "Counting and grouping by keys is what services do in their inner loops, and each look-up hashes " +
 		"the key anew. It was counted in 12 of the modules only.",
 	"local-field": "Scanners and readers of bits advance a field in their innermost loops, and each turn waits for " +
