@@ -24,6 +24,7 @@ var Rules = []*mutate.Mutator{
 	rangeArray,
 	unswitch,
 	fuseLoops,
+	spliceIterator,
 	earlyExit,
 	runeByteLoop,
 }
