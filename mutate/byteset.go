@@ -128,12 +128,12 @@ func (vs Values) strange(e ast.Expr, d *ast.FuncDecl) bool {
 	if d.Pos() <= e.Pos() && e.Pos() < d.End() {
 		return false
 	}
-	for call := range Nodes[*ast.CallExpr](vs.p, d.Body) {
+	for _, call := range Nodes[*ast.CallExpr](vs.p, d.Body) {
 		if vs.p.Decl(vs.p.Callee(call)) != nil {
 			return false
 		}
 	}
-	for id := range Nodes[*ast.Ident](vs.p, e) {
+	for _, id := range Nodes[*ast.Ident](vs.p, e) {
 		if v := vs.p.Var(id); v != nil && !v.IsField() && !vs.p.IsGlobal(v) {
 			return true
 		}

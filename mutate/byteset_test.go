@@ -40,10 +40,10 @@ func testOfC(t *testing.T, test string) (p *Pass, result, operand ast.Expr) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for ret := range Nodes[*ast.ReturnStmt](p, p.Func) {
+	for _, ret := range Nodes[*ast.ReturnStmt](p, p.Func) {
 		result = ret.Results[0]
 	}
-	for id := range Nodes[*ast.Ident](p, p.Func) {
+	for _, id := range Nodes[*ast.Ident](p, p.Func) {
 		if id.Name == "c" {
 			return p, result, id
 		}

@@ -39,7 +39,7 @@ func Check(src, target string, facets *beagle.Facets) (*Pass, error) {
 		return nil, err
 	}
 	// Find the target.
-	for d := range Nodes[*ast.FuncDecl](p, nil) {
+	for _, d := range Nodes[*ast.FuncDecl](p, nil) {
 		if name := syntax.FuncName(p.Info.Defs[d.Name].(*types.Func)); p.Func == nil &&
 			(target == "" || target == name) {
 			p.Func = d

@@ -63,12 +63,12 @@ func (p *Pass) nears(f *ast.ForStmt, x ast.Expr, op token.Token, limit ast.Expr)
 // keepsValueIn reports whether a loop leaves the value of an expression as it is, apart from
 // memory.
 func (p *Pass) keepsValueIn(e ast.Expr, loop ast.Node) bool {
-	for id := range Nodes[*ast.Ident](p, e) {
+	for _, id := range Nodes[*ast.Ident](p, e) {
 		if v, ok := p.Info.Uses[id].(*types.Var); ok && p.Reassigned(v, loop) {
 			return false
 		}
 	}
-	for call := range Nodes[*ast.CallExpr](p, e) {
+	for _, call := range Nodes[*ast.CallExpr](p, e) {
 		if p.LenOf(call) == nil && !p.Info.Types[call.Fun].IsType() {
 			return false
 		}

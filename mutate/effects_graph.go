@@ -22,7 +22,7 @@ func (p *Pass) callGraph() *graph {
 			order: map[*ast.FuncDecl]int{},
 			open:  map[*ast.FuncDecl]bool{},
 		}
-		for d := range Nodes[*ast.FuncDecl](p, nil) {
+		for _, d := range Nodes[*ast.FuncDecl](p, nil) {
 			if d.Body != nil && g.order[d] == 0 {
 				g.visit(d)
 			}
@@ -80,7 +80,7 @@ func (g *graph) analyseBody(d *ast.FuncDecl) *summary {
 	}}
 	ast.Inspect(d.Body, a.visit)
 	s.Effects = a.Effects
-	for f := range Nodes[*ast.ForStmt](g.p, d.Body) {
+	for _, f := range Nodes[*ast.ForStmt](g.p, d.Body) {
 		s.Panics = s.Panics || !g.p.ends(f)
 	}
 	return s

@@ -34,7 +34,7 @@ func TestEffectsOfMutualRecursion(t *testing.T) {
 		} {
 			p := pass(t, mutual(n, leaf))
 			for range 2 { // the second round must not analyse anything again
-				for d := range Nodes[*ast.FuncDecl](p, nil) {
+				for _, d := range Nodes[*ast.FuncDecl](p, nil) {
 					if got := p.Effects(d.Body); strings.HasPrefix(d.Name.Name, "f") && got != want {
 						t.Fatalf("%d functions that call each other and %s: effects of %s are %+v, want %+v", n, leaf,
 							d.Name.Name, got, want)

@@ -23,6 +23,9 @@ type index struct {
 	uses  map[types.Object][]*ast.Ident // in source order
 	names map[string]bool               // all identifiers of the file
 	decls map[types.Object]*ast.FuncDecl
+
+	mu    sync.Mutex
+	typed map[reflect.Type]any // a *nodeList for each type that a rule has asked for
 }
 
 // indexed returns the index of the version's nodes, and builds it once.
@@ -33,7 +36,7 @@ func (p *Pass) indexed() *index {
 		x := &index{nodes: make([]ast.Node, 0, most), up: make([]int32, 0, most), last: make([]int32, 0, most)}
 		x.at, x.kinds = make(map[ast.Node]int32, most), map[reflect.Type][]int32{}
 		x.uses, x.names = map[types.Object][]*ast.Ident{}, map[string]bool{}
-		x.decls = map[types.Object]*ast.FuncDecl{}
+		x.decls, x.typed = map[types.Object]*ast.FuncDecl{}, map[reflect.Type]any{}
 		around := int32(-1)
 		ast.Inspect(p.File, func(n ast.Node) bool {
 			if n == nil {
@@ -86,12 +89,13 @@ func (x *index) listStatements(f *ast.File) {
 	}
 }
 
-// Lists yields the statement lists of all function declarations, in source order.
-func (p *Pass) Lists() iter.Seq[[]ast.Stmt] { return slices.Values(p.indexed().lists) }
+// Lists returns the statement lists of all function declarations, in source order.
+func (p *Pass) Lists() [][]ast.Stmt { return p.indexed().lists }
 
-// Nodes yields every node of type N below root, in source order. A nil root means the whole file,
-// and so does the nil that FuncOf returns for code of a package variable.
-func Nodes[N ast.Node](p *Pass, root ast.Node) iter.Seq[N] {
+// Nodes lists every node of type N below root, in source order. A nil root means the whole file,
+// and so does the nil that FuncOf returns for code of a package variable. Callers do not change the
+// list, which belongs to the version.
+func Nodes[N ast.Node](p *Pass, root ast.Node) []N {
 	x := p.indexed()
 	from, ok := int32(0), true
 	if fn, is := root.(*ast.FuncDecl); root != nil && (!is || fn != nil) {
@@ -100,39 +104,51 @@ func Nodes[N ast.Node](p *Pass, root ast.Node) iter.Seq[N] {
 	if !ok {
 		return walk[N](root) // a rule made the node
 	}
-	to := x.last[from]
+	all := nodesOf[N](x)
+	begin, _ := slices.BinarySearch(all.places, from)
+	end, _ := slices.BinarySearch(all.places, x.last[from])
+	return all.nodes[begin:end:end]
+}
+
+// A nodeList holds all nodes of a type, with their places.
+type nodeList[N ast.Node] struct {
+	places []int32
+	nodes  []N
+}
+
+// nodesOf returns the nodes of a type, and lists them once.
+func nodesOf[N ast.Node](x *index) *nodeList[N] {
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	kind := reflect.TypeFor[N]()
+	if all, ok := x.typed[kind].(*nodeList[N]); ok {
+		return all
+	}
+	all := &nodeList[N]{places: x.kinds[kind]}
+	for _, place := range all.places {
+		all.nodes = append(all.nodes, x.nodes[place].(N))
+	}
+	// No node has the type of an interface, so all are asked.
 	if kind.Kind() == reflect.Interface {
-		return func(yield func(N) bool) {
-			for _, n := range x.nodes[from:to] {
-				if m, ok := n.(N); ok && !yield(m) {
-					return
-				}
+		for place, n := range x.nodes {
+			if m, ok := n.(N); ok {
+				all.places, all.nodes = append(all.places, int32(place)), append(all.nodes, m)
 			}
 		}
 	}
-	places := x.kinds[kind]
-	return func(yield func(N) bool) {
-		i, _ := slices.BinarySearch(places, from)
-		for ; i < len(places) && places[i] < to; i++ {
-			if !yield(x.nodes[places[i]].(N)) {
-				return
-			}
-		}
-	}
+	x.typed[kind] = all
+	return all
 }
 
 // walk is Nodes for a root that stands in no file.
-func walk[N ast.Node](root ast.Node) iter.Seq[N] {
-	return func(yield func(N) bool) {
-		stop := false
-		ast.Inspect(root, func(n ast.Node) bool {
-			if m, ok := n.(N); ok && !stop && n != nil {
-				stop = !yield(m)
-			}
-			return !stop
-		})
-	}
+func walk[N ast.Node](root ast.Node) (out []N) {
+	ast.Inspect(root, func(n ast.Node) bool {
+		if m, ok := n.(N); ok && n != nil {
+			out = append(out, m)
+		}
+		return true
+	})
+	return out
 }
 
 // Path lists the nodes around n, n itself first.

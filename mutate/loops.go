@@ -70,7 +70,7 @@ func (p *Pass) LengthOf(e ast.Expr) *types.Var {
 	if n == nil || p.IsGlobal(n) {
 		return nil
 	}
-	for as := range Nodes[*ast.AssignStmt](p, nil) {
+	for _, as := range Nodes[*ast.AssignStmt](p, nil) {
 		if as.Tok != token.DEFINE || len(as.Lhs) != 1 || len(as.Rhs) != 1 || p.Var(as.Lhs[0]) != n {
 			continue
 		}
@@ -125,12 +125,12 @@ func (p *Pass) reassignedFromAfar(v *types.Var, loop ast.Node) bool {
 
 // runsOther reports whether code calls functions that may change memory.
 func (p *Pass) runsOther(code ast.Node) bool {
-	for call := range Nodes[*ast.CallExpr](p, code) {
+	for _, call := range Nodes[*ast.CallExpr](p, code) {
 		if _, builtin := p.Callee(call).(*types.Builtin); !builtin && p.Effects(call).Writes {
 			return true
 		}
 	}
-	for r := range Nodes[*ast.RangeStmt](p, code) {
+	for _, r := range Nodes[*ast.RangeStmt](p, code) {
 		if RangeRunsOther(p.Info.TypeOf(r.X)) {
 			return true
 		}

@@ -283,7 +283,7 @@ func f(s string, v []int, k int) (n int) {
 }
 `)
 	var got []string
-	for s := range Nodes[ast.Stmt](p, nil) {
+	for _, s := range Nodes[ast.Stmt](p, nil) {
 		switch s.(type) {
 		case *ast.ForStmt, *ast.RangeStmt:
 			l, ok := p.Elements(s)

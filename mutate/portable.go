@@ -24,7 +24,7 @@ type portableKey struct{ e ast.Expr }
 
 // portable reports whether e has the same value on all platforms.
 func (vs Values) portable(e ast.Expr) bool {
-	for id := range Nodes[*ast.Ident](vs.p, e) {
+	for _, id := range Nodes[*ast.Ident](vs.p, e) {
 		switch obj := vs.p.Info.Uses[id].(type) {
 		case *types.Const:
 			if obj.Pkg() != nil && !vs.portableConst(obj) {
@@ -36,7 +36,7 @@ func (vs Values) portable(e ast.Expr) bool {
 			}
 		}
 	}
-	for u := range Nodes[*ast.UnaryExpr](vs.p, e) {
+	for _, u := range Nodes[*ast.UnaryExpr](vs.p, e) {
 		switch vs.p.Basic(u) {
 		case types.Uint, types.Uintptr:
 			if u.Op == token.XOR {
@@ -59,7 +59,7 @@ func (vs Values) portableConst(c *types.Const) bool {
 		return symbol.Standard(c.Pkg().Path()) && !(listed && (names == nil || slices.Contains(names, c.Name())))
 	}
 	var values []ast.Expr // a part of a group without values repeats those before it
-	for spec := range Nodes[*ast.ValueSpec](vs.p, nil) {
+	for _, spec := range Nodes[*ast.ValueSpec](vs.p, nil) {
 		if len(spec.Values) > 0 {
 			values = spec.Values
 		}

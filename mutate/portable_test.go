@@ -38,7 +38,7 @@ func f() {
 }
 `)
 	want := []bool{true, true, true, true, true, false, false, false, false, false}
-	for as := range Nodes[*ast.AssignStmt](p, fn(p, "f")) {
+	for _, as := range Nodes[*ast.AssignStmt](p, fn(p, "f")) {
 		if got := p.Values().Portable(as.Rhs[0]); got != want[0] {
 			t.Errorf("%s: portable is %v", p.Text(as.Rhs[0]), got)
 		}

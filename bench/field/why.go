@@ -299,7 +299,7 @@ func declared(p *mutate.Pass) string {
 // unreached names the functions of the same package that a candidate calls and does not hold.
 func unreached(p *mutate.Pass) []string {
 	found := map[string]bool{}
-	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+	for _, call := range mutate.Nodes[*ast.CallExpr](p, nil) {
 		fn, ok := p.Callee(call).(*types.Func)
 		if !ok || fn.Pkg() != p.Pkg || p.Decl(fn) != nil {
 			continue

@@ -55,7 +55,7 @@ func (m *Match) Loop() *facts.Loop {
 
 // Source returns the first call of a package's function in the match, or the match itself.
 func (m *Match) Source() ast.Node {
-	for call := range mutate.Nodes[*ast.CallExpr](m.Pass, m.Region()) {
+	for _, call := range mutate.Nodes[*ast.CallExpr](m.Pass, m.Region()) {
 		if fn, ok := m.Pass.Callee(call).(*types.Func); ok && fn.Pkg() != nil && fn.Pkg() != m.Pass.Pkg {
 			return call
 		}

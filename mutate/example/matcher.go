@@ -39,7 +39,7 @@ func (p *compiledPair) search(pass *mutate.Pass, found func(*Match)) {
 	}
 	// Try the statements of Before from each statement of each list on, in both orders of operands.
 	m := newMatcher(pass, p)
-	for list := range pass.Lists() {
+	for _, list := range pass.Lists() {
 		if isHelper(pass, pass.FuncOf(list[0])) {
 			continue
 		}
@@ -66,7 +66,7 @@ func (p *compiledPair) search(pass *mutate.Pass, found func(*Match)) {
 // searchExprs looks for an expression of a function that is matched by the whole of Before.
 func (p *compiledPair) searchExprs(pass *mutate.Pass, fn *ast.FuncDecl, found func(*Match)) {
 	m := newMatcher(pass, p)
-	for e := range mutate.Nodes[ast.Expr](pass, fn) {
+	for _, e := range mutate.Nodes[ast.Expr](pass, fn) {
 		// A name alone is matched by everything, and a type is no value.
 		if isName(e) || !pass.Info.Types[e].IsValue() && !isCall(e) {
 			continue
@@ -140,7 +140,7 @@ func (m *matcher) yields(e ast.Expr) bool {
 // inStatement finds the expression of Before in the statement after the matched ones. The
 // statement must evaluate it once, whatever happens.
 func (m *matcher) inStatement(s ast.Stmt) bool {
-	for e := range mutate.Nodes[ast.Expr](m.Pass, s) {
+	for _, e := range mutate.Nodes[ast.Expr](m.Pass, s) {
 		if isName(e) {
 			// Only what is evaluated exactly once can be computed before the statement.
 			continue

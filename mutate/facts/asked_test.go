@@ -27,7 +27,7 @@ func TestInInnerLoop(t *testing.T) {
 		"for range 3 { n++ }": true, "for n < 9 { n++ }": true, "func() { n++ }()": true,
 	} {
 		p := check(t, "func f(n int) { for { "+code+" } }")
-		for s := range mutate.Nodes[*ast.IncDecStmt](p, nil) {
+		for _, s := range mutate.Nodes[*ast.IncDecStmt](p, nil) {
 			if got := InInnerLoop(p, s, p.Func.Body.List[0].(*ast.ForStmt).Body); got != want {
 				t.Errorf("%s: n++ is in an inner loop: %v", code, got)
 			}
@@ -74,7 +74,7 @@ func f(a, b int) int {
 	return g(a, 7, nil, b, c, global, a+1, h, d)
 }`)
 	want := []bool{true, true, true, false, false, false, false, true, true}
-	for call := range mutate.Nodes[*ast.CallExpr](p, p.Func) {
+	for _, call := range mutate.Nodes[*ast.CallExpr](p, p.Func) {
 		for i, arg := range call.Args {
 			if got := KeepsValueOver(p, arg); got != want[i] {
 				t.Errorf("%s keeps its value: %v", p.Text(arg), got)

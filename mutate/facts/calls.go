@@ -12,7 +12,7 @@ import (
 
 // CallsFunction reports whether code calls anything other than len and conversions.
 func CallsFunction(p *mutate.Pass, e ast.Expr) bool {
-	for call := range mutate.Nodes[*ast.CallExpr](p, e) {
+	for _, call := range mutate.Nodes[*ast.CallExpr](p, e) {
 		if _, isLen := p.IsBuiltin(call, "len"); !isLen && !p.Info.Types[call.Fun].IsType() {
 			return true
 		}
@@ -40,7 +40,7 @@ func ParametersOf(p *mutate.Pass, fn *ast.FuncDecl) []*types.Var {
 
 // PackageLevel reports whether all names in e are usable outside the function.
 func PackageLevel(p *mutate.Pass, e ast.Node) bool {
-	for id := range mutate.Nodes[*ast.Ident](p, e) {
+	for _, id := range mutate.Nodes[*ast.Ident](p, e) {
 		// Names of other packages, and predeclared ones, are there as well.
 		obj := p.Info.Uses[id]
 		if obj == nil || obj.Pkg() != p.Pkg {
@@ -78,7 +78,7 @@ func IsKnownFunc(p *mutate.Pass, e ast.Expr) bool {
 }
 
 func capturesVariable(p *mutate.Pass, lit *ast.FuncLit) bool {
-	for id := range mutate.Nodes[*ast.Ident](p, lit) {
+	for _, id := range mutate.Nodes[*ast.Ident](p, lit) {
 		v, ok := p.Info.Uses[id].(*types.Var)
 		if ok && !v.IsField() && !p.IsGlobal(v) && (v.Pos() < lit.Pos() || v.Pos() > lit.End()) {
 			return true
@@ -90,7 +90,7 @@ func capturesVariable(p *mutate.Pass, lit *ast.FuncLit) bool {
 // NilSpeaks reports whether a call through the interface v says of a nil pointer of type t what a
 // direct call does not: that the method is one of values.
 func NilSpeaks(p *mutate.Pass, v *types.Var, code ast.Node, t types.Type) bool {
-	for id := range mutate.Nodes[*ast.Ident](p, code) {
+	for _, id := range mutate.Nodes[*ast.Ident](p, code) {
 		sel, ok := p.Parent(id).(*ast.SelectorExpr)
 		if !ok || p.Info.Uses[id] != v {
 			continue

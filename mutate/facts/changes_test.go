@@ -38,7 +38,7 @@ var row [4]byte
 func f(o, q *outer, a *alike, x *other, text *string, number *int, bytes []byte, texts []string, outers []outer,
 	table map[int]string) { _ = `+pair[0]+`; _ = `+pair[1]+` }`)
 		var places []Place
-		for as := range mutate.Nodes[*ast.AssignStmt](p, nil) {
+		for _, as := range mutate.Nodes[*ast.AssignStmt](p, nil) {
 			place, ok := PlaceOf(p, as.Rhs[0])
 			if !ok {
 				t.Errorf("%v: no place", pair)
@@ -56,7 +56,7 @@ func TestPlaceOfUnknown(t *testing.T) {
 	unsafe := check(t, `import "unsafe"
 func f(v []int) { _ = v[0]; _ = unsafe.Pointer(&v[0]) }`)
 	for name, p := range map[string]*mutate.Pass{"generic": generic, "unsafe": unsafe} {
-		for ix := range mutate.Nodes[*ast.IndexExpr](p, nil) {
+		for _, ix := range mutate.Nodes[*ast.IndexExpr](p, nil) {
 			if _, ok := PlaceOf(p, ix); ok {
 				t.Errorf("%s: types tell where an element lies", name)
 			}

@@ -12,7 +12,7 @@ import (
 // WrittenOut reports whether code can write a constant as its value. A constant of another package
 // or file may differ between systems.
 func WrittenOut(p *mutate.Pass, e ast.Expr) bool {
-	for id := range mutate.Nodes[*ast.Ident](p, e) {
+	for _, id := range mutate.Nodes[*ast.Ident](p, e) {
 		switch obj := p.Info.Uses[id].(type) {
 		case *types.PkgName:
 			return false
@@ -28,7 +28,7 @@ func WrittenOut(p *mutate.Pass, e ast.Expr) bool {
 // SameEverywhere reports whether the constants in code have the same values on all systems, so that
 // code can rely on them: the candidate declares them, or unicode/utf8 does.
 func SameEverywhere(p *mutate.Pass, n ast.Node) bool {
-	for id := range mutate.Nodes[*ast.Ident](p, n) {
+	for _, id := range mutate.Nodes[*ast.Ident](p, n) {
 		c, ok := p.Info.Uses[id].(*types.Const)
 		if !ok || c.Pkg() == nil || c.Pkg().Path() == "unicode/utf8" {
 			continue
@@ -45,7 +45,7 @@ func SameEverywhere(p *mutate.Pass, n ast.Node) bool {
 
 // constantOf returns the value that the candidate declares a constant with, or nil.
 func constantOf(p *mutate.Pass, c *types.Const) ast.Expr {
-	for spec := range mutate.Nodes[*ast.ValueSpec](p, nil) {
+	for _, spec := range mutate.Nodes[*ast.ValueSpec](p, nil) {
 		for i, id := range spec.Names {
 			if p.Info.Defs[id] == c && len(spec.Values) == len(spec.Names) {
 				return spec.Values[i]

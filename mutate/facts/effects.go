@@ -65,7 +65,7 @@ func namesKept(p *mutate.Pass, e ast.Expr, root ast.Node, assigned func(*types.V
 	if p.Effects(e).Writes {
 		return false
 	}
-	for id := range mutate.Nodes[*ast.Ident](p, e) {
+	for _, id := range mutate.Nodes[*ast.Ident](p, e) {
 		obj := p.Info.Uses[id]
 		v, ok := obj.(*types.Var)
 		if obj == nil || ok && v.IsField() {
@@ -89,7 +89,7 @@ func readsMemory(p *mutate.Pass, e ast.Expr) bool {
 	if p.Effects(e).Reads {
 		return true
 	}
-	for id := range mutate.Nodes[*ast.Ident](p, e) {
+	for _, id := range mutate.Nodes[*ast.Ident](p, e) {
 		if v, ok := p.Info.Uses[id].(*types.Var); ok && !v.IsField() && Pointed(p, v) {
 			return true
 		}
@@ -172,7 +172,7 @@ func Pointed(p *mutate.Pass, v *types.Var) bool {
 
 // readsMap reports whether an expression may read an element of a map.
 func readsMap(p *mutate.Pass, e ast.Expr) bool {
-	for n := range mutate.Nodes[ast.Expr](p, e) {
+	for _, n := range mutate.Nodes[ast.Expr](p, e) {
 		switch n := n.(type) {
 		case *ast.CallExpr:
 			return true
@@ -254,7 +254,7 @@ var Reached = &Fact[map[*ast.FuncDecl]bool]{
 				return
 			}
 			seen[d] = true
-			for id := range mutate.Nodes[*ast.Ident](p, d) {
+			for _, id := range mutate.Nodes[*ast.Ident](p, d) {
 				if obj := p.Info.Uses[id]; obj != nil {
 					visit(p.Decl(obj))
 				}
@@ -323,7 +323,7 @@ func ChangesWhole(p *mutate.Pass, code ast.Node) bool {
 		return false
 	}
 	// A definition makes a new variable, which nothing points to.
-	for n := range mutate.Nodes[ast.Stmt](p, code) {
+	for _, n := range mutate.Nodes[ast.Stmt](p, code) {
 		switch n := n.(type) {
 		case *ast.AssignStmt:
 			for _, l := range n.Lhs {

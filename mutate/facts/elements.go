@@ -99,7 +99,7 @@ func ExitTest(p *mutate.Pass, l *mutate.ElementLoop) (cond ast.Expr, then *ast.B
 
 func usesElement(p *mutate.Pass, l *mutate.ElementLoop, n ast.Node) bool {
 	used := false
-	for id := range mutate.Nodes[*ast.Ident](p, n) {
+	for _, id := range mutate.Nodes[*ast.Ident](p, n) {
 		v, ok := p.Info.Uses[id].(*types.Var)
 		used = used || ok && (v == l.Index || v == l.Value || v == CopyOfElement(p, l))
 	}

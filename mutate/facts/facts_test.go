@@ -22,7 +22,7 @@ func check(t *testing.T, src string) *mutate.Pass {
 
 func variable(t *testing.T, p *mutate.Pass, name string) *types.Var {
 	t.Helper()
-	for id := range mutate.Nodes[*ast.Ident](p, p.Func) {
+	for _, id := range mutate.Nodes[*ast.Ident](p, p.Func) {
 		if v, ok := p.Info.Defs[id].(*types.Var); ok && id.Name == name {
 			return v
 		}
@@ -161,7 +161,7 @@ func TestOwnsUpTo(t *testing.T) {
 	} {
 		p := checkUses(t, code)
 		var loop ast.Stmt
-		for s := range mutate.Nodes[*ast.RangeStmt](p, p.Func) {
+		for _, s := range mutate.Nodes[*ast.RangeStmt](p, p.Func) {
 			if lit, ok := s.X.(*ast.BasicLit); ok && lit.Value == "3" {
 				loop = s
 			}
@@ -274,7 +274,7 @@ func TestEndsIn(t *testing.T) {
 		"":            token.ILLEGAL,
 	} {
 		p := check(t, "func f(n int) { l: for range n { if n > 1 { "+code+" }; continue l } }")
-		for s := range mutate.Nodes[*ast.IfStmt](p, nil) {
+		for _, s := range mutate.Nodes[*ast.IfStmt](p, nil) {
 			for _, kind := range []token.Token{token.RETURN, token.BREAK, token.CONTINUE, token.GOTO} {
 				if got := EndsIn(s.Body.List, token.FALLTHROUGH, kind); got != (kind == want) {
 					t.Errorf("%q ends in %v: %v", code, kind, got)
@@ -296,7 +296,7 @@ func TestStopsEarly(t *testing.T) {
 		"for _, x := range v { _ = func() bool { return x > 1 } }":                false,
 	} {
 		p := check(t, "func f(v []int) { "+code+" }")
-		for s := range mutate.Nodes[*ast.RangeStmt](p, nil) {
+		for _, s := range mutate.Nodes[*ast.RangeStmt](p, nil) {
 			if l := Loops.Of(p)[s]; l.Value != nil && l.StopsEarly(p) != want {
 				t.Errorf("%s: stops early is %v", code, !want)
 			}
@@ -485,7 +485,7 @@ func TestHoistable(t *testing.T) {
 	} {
 		p := check(t, "var at int\nfunc look(n int) int { return n + at }\nfunc same(n int) int { return n }\n"+
 			"func change() int { at++; return at }\nfunc f(v []int, n int) { "+code+" }")
-		for call := range mutate.Nodes[*ast.CallExpr](p, p.Func) {
+		for _, call := range mutate.Nodes[*ast.CallExpr](p, p.Func) {
 			if id, ok := call.Fun.(*ast.Ident); ok && (id.Name == "look" || id.Name == "same") {
 				if _, got := Hoistable(p, call); got != want {
 					t.Errorf("%s: the call can move in front: %v", code, got)

@@ -75,7 +75,7 @@ func IsLengthOf(p *mutate.Pass, e ast.Expr, v *types.Var) bool {
 	if n == nil || !IsLocal(p, n) || p.Assigned(n, p.File) {
 		return false
 	}
-	for as := range mutate.Nodes[*ast.AssignStmt](p, nil) {
+	for _, as := range mutate.Nodes[*ast.AssignStmt](p, nil) {
 		if as.Tok == token.DEFINE && len(as.Lhs) == len(as.Rhs) {
 			for i, l := range as.Lhs {
 				if id, ok := l.(*ast.Ident); ok && p.Info.Defs[id] == n {

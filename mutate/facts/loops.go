@@ -59,10 +59,10 @@ var Loops = &Fact[map[ast.Stmt]*Loop]{
 	Requires: []Named{Owned},
 	Find: func(p *mutate.Pass) map[ast.Stmt]*Loop {
 		out := map[ast.Stmt]*Loop{}
-		for s := range mutate.Nodes[*ast.RangeStmt](p, nil) {
+		for _, s := range mutate.Nodes[*ast.RangeStmt](p, nil) {
 			out[s] = rangeLoop(p, s)
 		}
-		for s := range mutate.Nodes[*ast.ForStmt](p, nil) {
+		for _, s := range mutate.Nodes[*ast.ForStmt](p, nil) {
 			out[s] = forLoop(p, s)
 		}
 		return out
@@ -253,7 +253,7 @@ func InInnerLoop(p *mutate.Pass, n ast.Node, body *ast.BlockStmt) bool {
 
 // HoldsBranch reports whether a statement holds a break, a continue or a goto.
 func HoldsBranch(p *mutate.Pass, s ast.Stmt) bool {
-	for b := range mutate.Nodes[*ast.BranchStmt](p, s) {
+	for _, b := range mutate.Nodes[*ast.BranchStmt](p, s) {
 		if b.Tok != token.FALLTHROUGH {
 			return true
 		}

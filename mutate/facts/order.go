@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"slices"
 	"strings"
 
 	"github.com/beagle-go/beagle/internal/syntax"
@@ -24,7 +23,7 @@ func keepsToLocals(p *mutate.Pass, n ast.Node) bool {
 	if f := p.Effects(n); f.Panics || f.Jumps {
 		return false
 	}
-	if len(slices.Collect(mutate.Nodes[*ast.FuncLit](p, n))) > 0 {
+	if len(mutate.Nodes[*ast.FuncLit](p, n)) > 0 {
 		return false
 	}
 	return ChangesOnly(p, n, func(l ast.Expr) bool {
@@ -38,7 +37,7 @@ func keepsToLocals(p *mutate.Pass, n ast.Node) bool {
 
 // independent reports whether b uses nothing that a assigns.
 func independent(p *mutate.Pass, a, b ast.Node) bool {
-	for id := range mutate.Nodes[*ast.Ident](p, b) {
+	for _, id := range mutate.Nodes[*ast.Ident](p, b) {
 		v, ok := p.Info.Uses[id].(*types.Var)
 		if !ok || v.IsField() {
 			continue

@@ -164,7 +164,7 @@ func readPlaces(p *mutate.Pass, e ast.Expr) (places []Place, known bool) {
 		place, ok := PlaceOf(p, e)
 		places, known = append(places, place), known && ok
 	}
-	for n := range mutate.Nodes[ast.Expr](p, e) {
+	for _, n := range mutate.Nodes[ast.Expr](p, e) {
 		switch n := n.(type) {
 		case *ast.Ident:
 			if v, ok := p.Info.Uses[n].(*types.Var); ok && (p.IsGlobal(v) || Pointed(p, v)) {

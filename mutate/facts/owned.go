@@ -46,7 +46,7 @@ var Owned = &Fact[map[*types.Var]*Owner]{
 	Requires: []Named{Captured},
 	Find: func(p *mutate.Pass) map[*types.Var]*Owner {
 		out := map[*types.Var]*Owner{}
-		for list := range p.Lists() {
+		for _, list := range p.Lists() {
 			for _, s := range list {
 				for _, d := range Declarations(p, s) {
 					if o := ownerOf(p, d); o != nil {

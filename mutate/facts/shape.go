@@ -18,7 +18,7 @@ import (
 //go:noinline
 func Statements(p *mutate.Pass) iter.Seq2[[]ast.Stmt, int] {
 	return func(yield func([]ast.Stmt, int) bool) {
-		for list := range p.Lists() {
+		for _, list := range p.Lists() {
 			for i := range list {
 				if !yield(list, i) {
 					return
@@ -54,7 +54,7 @@ func Movable(p *mutate.Pass, d Declaration) bool {
 // MeansSameAfter reports whether the names in a node mean after a statement what they mean in the
 // node.
 func MeansSameAfter(p *mutate.Pass, s ast.Stmt, n ast.Node) bool {
-	for id := range mutate.Nodes[*ast.Ident](p, n) {
+	for _, id := range mutate.Nodes[*ast.Ident](p, n) {
 		if sel, ok := p.Parent(id).(*ast.SelectorExpr); ok && sel.Sel == id {
 			continue // it is looked up in what stands in front of it
 		}
@@ -200,7 +200,7 @@ func TakesTime(p *mutate.Pass, n ast.Node) bool {
 // and blank lines.
 func LineCount(p *mutate.Pass, n ast.Node) int {
 	lines := map[int]bool{}
-	for m := range mutate.Nodes[ast.Node](p, n) {
+	for _, m := range mutate.Nodes[ast.Node](p, n) {
 		switch m.(type) {
 		case *ast.Comment, *ast.CommentGroup:
 			continue
@@ -229,7 +229,7 @@ func ElementAppend(p *mutate.Pass, s ast.Stmt) (*ast.CallExpr, bool) {
 
 // HasLoop reports whether code holds a loop.
 func HasLoop(p *mutate.Pass, n ast.Node) bool {
-	for s := range mutate.Nodes[ast.Stmt](p, n) {
+	for _, s := range mutate.Nodes[ast.Stmt](p, n) {
 		switch s.(type) {
 		case *ast.ForStmt, *ast.RangeStmt:
 			return true

@@ -89,7 +89,7 @@ func InReturn(p *mutate.Pass, n ast.Node) bool {
 // OwnValue reports whether an expression reads nothing but variables that only the code around it
 // can change.
 func OwnValue(p *mutate.Pass, e ast.Expr) bool {
-	for id := range mutate.Nodes[*ast.Ident](p, e) {
+	for _, id := range mutate.Nodes[*ast.Ident](p, e) {
 		v := p.Var(id)
 		if IsLocal(p, v) && (Captured.Of(p)[v] || Pointed(p, v)) {
 			return false
@@ -100,7 +100,7 @@ func OwnValue(p *mutate.Pass, e ast.Expr) bool {
 
 // MentionsName reports whether an expression mentions a name other than that of a field or method.
 func MentionsName(p *mutate.Pass, e ast.Expr, name string) bool {
-	for id := range mutate.Nodes[*ast.Ident](p, e) {
+	for _, id := range mutate.Nodes[*ast.Ident](p, e) {
 		if sel, ok := p.Parent(id).(*ast.SelectorExpr); id.Name == name && !(ok && sel.Sel == id) {
 			return true
 		}

@@ -38,7 +38,7 @@ func RootVar(p *mutate.Pass, e ast.Expr) *types.Var {
 
 // DeclaresName reports whether a block declares a name.
 func DeclaresName(p *mutate.Pass, body ast.Node, name string) bool {
-	for id := range mutate.Nodes[*ast.Ident](p, body) {
+	for _, id := range mutate.Nodes[*ast.Ident](p, body) {
 		if id.Name == name && p.Info.Defs[id] != nil {
 			return true
 		}
@@ -147,7 +147,7 @@ func UsesNameOrLabel(p *mutate.Pass, fn *ast.FuncDecl, name string) bool {
 
 // UsesName reports whether code mentions a name, whatever it means there.
 func UsesName(p *mutate.Pass, n ast.Node, name string) bool {
-	for id := range mutate.Nodes[*ast.Ident](p, n) {
+	for _, id := range mutate.Nodes[*ast.Ident](p, n) {
 		if id.Name == name {
 			return true
 		}
@@ -188,7 +188,7 @@ func IsRedefined(p *mutate.Pass, n ast.Node, name string) bool {
 	if p.Pkg.Scope().Lookup(name) != nil {
 		return true
 	}
-	for id := range mutate.Nodes[*ast.Ident](p, p.FuncOf(n)) {
+	for _, id := range mutate.Nodes[*ast.Ident](p, p.FuncOf(n)) {
 		if id.Name == name && p.Info.Defs[id] != nil {
 			return true
 		}
@@ -210,7 +210,7 @@ func CanDeclare(p *mutate.Pass, s ast.Stmt) bool {
 
 // UsesOwn reports whether n mentions anything that loop declares outside n.
 func UsesOwn(p *mutate.Pass, n, loop ast.Node) bool {
-	for id := range mutate.Nodes[*ast.Ident](p, n) {
+	for _, id := range mutate.Nodes[*ast.Ident](p, n) {
 		obj := p.Info.Uses[id]
 		if obj == nil || obj.Pkg() != p.Pkg {
 			continue
@@ -231,7 +231,7 @@ func UsesOwn(p *mutate.Pass, n, loop ast.Node) bool {
 // NamesLocal reports whether an expression names a constant or a type that a function declares:
 // code outside of the function would not see it, or would see another of that name.
 func NamesLocal(p *mutate.Pass, e ast.Expr) bool {
-	for id := range mutate.Nodes[*ast.Ident](p, e) {
+	for _, id := range mutate.Nodes[*ast.Ident](p, e) {
 		switch obj := p.Info.Uses[id].(type) {
 		case *types.Const, *types.TypeName:
 			if obj.Parent() != types.Universe && obj.Pkg() != nil && obj.Parent() != obj.Pkg().Scope() {
@@ -284,7 +284,7 @@ func IsAssigned(p *mutate.Pass, id *ast.Ident) bool {
 // MayRecover reports whether a function defers code that may recover from a panic: anything but a
 // function or method of another package.
 func MayRecover(p *mutate.Pass, body ast.Node) bool {
-	for d := range mutate.Nodes[*ast.DeferStmt](p, body) {
+	for _, d := range mutate.Nodes[*ast.DeferStmt](p, body) {
 		if fn, ok := p.Callee(d.Call).(*types.Func); !ok || fn.Pkg() == nil || fn.Pkg() == p.Pkg {
 			return true
 		}

@@ -111,7 +111,7 @@ var Declared = &Fact[map[*types.Var]Declaration]{
 	Name: "declared",
 	Find: func(p *mutate.Pass) map[*types.Var]Declaration {
 		out := map[*types.Var]Declaration{}
-		for list := range p.Lists() {
+		for _, list := range p.Lists() {
 			for _, s := range list {
 				if d, ok := Declares(p, s); ok {
 					out[d.Var] = d
@@ -127,8 +127,8 @@ var Captured = &Fact[map[*types.Var]bool]{
 	Name: "captured",
 	Find: func(p *mutate.Pass) map[*types.Var]bool {
 		out := map[*types.Var]bool{}
-		for lit := range mutate.Nodes[*ast.FuncLit](p, nil) {
-			for id := range mutate.Nodes[*ast.Ident](p, lit) {
+		for _, lit := range mutate.Nodes[*ast.FuncLit](p, nil) {
+			for _, id := range mutate.Nodes[*ast.Ident](p, lit) {
 				v, ok := p.Info.Uses[id].(*types.Var)
 				if ok && !(lit.Pos() <= v.Pos() && v.Pos() < lit.End()) {
 					out[v] = true
@@ -186,7 +186,7 @@ func OnlyNames(p *mutate.Pass, id *ast.Ident, through *Loop) (d Declaration, ok 
 		return d, false
 	}
 	// Names in the value must mean the same at the place of use.
-	for name := range mutate.Nodes[*ast.Ident](p, d.Value) {
+	for _, name := range mutate.Nodes[*ast.Ident](p, d.Value) {
 		if obj := p.Info.Uses[name]; obj != nil && selected(p, name) == nil && !Means(p, id.Pos(), name.Name, obj) {
 			return d, false
 		}
@@ -240,7 +240,7 @@ func codeBetween(p *mutate.Pass, s ast.Stmt, n ast.Expr) ast.Node {
 // goto leads to a place between them, so that n may run several times for it. The sequence of a
 // loop counts as evaluated once.
 func severalTimes(p *mutate.Pass, n ast.Node, declaration ast.Stmt, through *Loop) bool {
-	for l := range mutate.Nodes[*ast.LabeledStmt](p, p.FuncOf(declaration)) {
+	for _, l := range mutate.Nodes[*ast.LabeledStmt](p, p.FuncOf(declaration)) {
 		if declaration.End() <= l.Pos() && l.Pos() <= n.Pos() && JumpedTo(p, l) {
 			return true
 		}
@@ -270,7 +270,7 @@ func severalTimes(p *mutate.Pass, n ast.Node, declaration ast.Stmt, through *Loo
 // JumpedTo reports whether a goto leads to a label, so that what stands in front of it runs less
 // often than what stands behind it.
 func JumpedTo(p *mutate.Pass, l *ast.LabeledStmt) bool {
-	for b := range mutate.Nodes[*ast.BranchStmt](p, p.FuncOf(l)) {
+	for _, b := range mutate.Nodes[*ast.BranchStmt](p, p.FuncOf(l)) {
 		if b.Tok == token.GOTO && b.Label.Name == l.Label.Name {
 			return true
 		}
@@ -281,7 +281,7 @@ func JumpedTo(p *mutate.Pass, l *ast.LabeledStmt) bool {
 // HasGoto reports whether a function has a goto, so that code in front of a statement may run after
 // it.
 func HasGoto(p *mutate.Pass, fn *ast.FuncDecl) bool {
-	for b := range mutate.Nodes[*ast.BranchStmt](p, fn) {
+	for _, b := range mutate.Nodes[*ast.BranchStmt](p, fn) {
 		if b.Tok == token.GOTO {
 			return true
 		}
@@ -320,7 +320,7 @@ func Hoistable(p *mutate.Pass, e ast.Expr) (ast.Stmt, bool) {
 // after a call behind them, so only an e that is a call itself is sure to come before that.
 func inOrder(p *mutate.Pass, e ast.Expr, s ast.Stmt) bool {
 	shared := p.Effects(e).Reads
-	for id := range mutate.Nodes[*ast.Ident](p, e) {
+	for _, id := range mutate.Nodes[*ast.Ident](p, e) {
 		v, ok := p.Info.Uses[id].(*types.Var)
 		shared = shared || ok && (Captured.Of(p)[v] && p.Assigned(v, p.FuncOf(s)) || Pointed(p, v))
 	}

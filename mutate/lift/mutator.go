@@ -55,7 +55,7 @@ type place struct {
 
 // sites finds the code of a match.
 func sites(p *mutate.Pass, f *Match) (out []mutate.Site) {
-	for fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
+	for _, fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
 		obj, ok := p.Info.Defs[fn.Name].(*gotypes.Func)
 		if !ok || fn.Body == nil || syntax.FuncName(obj) != f.Func {
 			continue
@@ -96,7 +96,7 @@ func (f *Match) statements(p *mutate.Pass, fn *ast.FuncDecl) *place {
 	if f.Kind == "expression" {
 		return nil
 	}
-	for list := range p.Lists() {
+	for _, list := range p.Lists() {
 		if len(list) == 0 || list[0].Pos() < fn.Pos() || list[0].Pos() > fn.End() {
 			continue
 		}

@@ -94,7 +94,7 @@ func regionsOf(p *mutate.Pass, fn *ast.FuncDecl) (out []*Region) {
 		return nil
 	}
 	add(cut(p, fn, body, true), "function")
-	for list := range p.Lists() {
+	for _, list := range p.Lists() {
 		if len(list) == 0 || list[0].Pos() < fn.Body.Pos() || list[0].Pos() > fn.Body.End() {
 			continue
 		}

@@ -76,7 +76,7 @@ func adviceAt(n ast.Node, label string) mutate.Site { return mutate.Site{Node: n
 
 func callsInLoop(p *mutate.Pass, pkg string, names ...string) []mutate.Site {
 	var sites []mutate.Site
-	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+	for _, call := range mutate.Nodes[*ast.CallExpr](p, nil) {
 		if _, ok := p.IsCall(call, pkg, names...); ok && p.InLoop(call) {
 			sites = append(sites, adviceAt(call, p.Text(call)+" in a loop"))
 		}
@@ -95,7 +95,7 @@ func findAtomicInLoop(p *mutate.Pass) []mutate.Site {
 
 func findSendInLoop(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for s := range mutate.Nodes[*ast.SendStmt](p, nil) {
+	for _, s := range mutate.Nodes[*ast.SendStmt](p, nil) {
 		if p.InLoop(s) {
 			sites = append(sites, adviceAt(s, p.Text(s)+" in a loop"))
 		}
@@ -152,7 +152,7 @@ func findPoolScratch(p *mutate.Pass) []mutate.Site {
 
 func findNoCopy(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+	for _, call := range mutate.Nodes[*ast.CallExpr](p, nil) {
 		if _, ok := facts.ConvertsTo(p, call, "string"); ok && !facts.FreeConversion(p, call) {
 			sites = append(sites, adviceAt(call, p.Text(call)))
 		}
@@ -165,7 +165,7 @@ func findNoCopy(p *mutate.Pass) []mutate.Site {
 func findFieldOrder(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	seen := map[*types.Struct]bool{}
-	for f := range mutate.Nodes[*ast.Field](p, nil) {
+	for _, f := range mutate.Nodes[*ast.Field](p, nil) {
 		t := p.Info.TypeOf(f.Type)
 		if ptr, ok := t.(*types.Pointer); ok {
 			t = ptr.Elem()
@@ -203,7 +203,7 @@ func layoutSizes(s *types.Struct) (now, best int64) {
 // findEqualFold looks for comparisons of two texts that both change their case first.
 func findEqualFold(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for b := range mutate.Nodes[*ast.BinaryExpr](p, nil) {
+	for _, b := range mutate.Nodes[*ast.BinaryExpr](p, nil) {
 		if b.Op != token.EQL && b.Op != token.NEQ {
 			continue
 		}

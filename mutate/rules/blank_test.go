@@ -68,7 +68,7 @@ func TestShapesWithoutType(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", f.Name, err)
 		}
-		for fn := range mutate.Nodes[*ast.FuncDecl](first, nil) {
+		for _, fn := range mutate.Nodes[*ast.FuncDecl](first, nil) {
 			p, err := mutate.Check(string(f.Data), targetName(first, fn), blankFacets())
 			if err != nil {
 				t.Fatalf("%s, %s: %v", f.Name, fn.Name.Name, err)

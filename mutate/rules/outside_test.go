@@ -70,7 +70,7 @@ func TestEntries(t *testing.T) {
 			t.Errorf("%s: no site where the file holds all calls of the helper", m.Name)
 		}
 		p.Entries = map[string]bool{}
-		for d := range mutate.Nodes[*ast.FuncDecl](p, nil) {
+		for _, d := range mutate.Nodes[*ast.FuncDecl](p, nil) {
 			p.Entries[d.Name.Name] = true
 		}
 		if sites := m.Find(p); len(sites) > 0 {

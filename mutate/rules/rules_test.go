@@ -325,7 +325,7 @@ func write(t *testing.T, file string, ar *txtar.Archive, cases []*golden) {
 // constants collects the literals of a source; inputs near them are the most telling.
 func constants(p *mutate.Pass) (strs []string, ints []int64) {
 	seen := map[string]bool{}
-	for lit := range mutate.Nodes[*ast.BasicLit](p, nil) {
+	for _, lit := range mutate.Nodes[*ast.BasicLit](p, nil) {
 		if seen[lit.Value] || len(seen) > 40 {
 			continue
 		}

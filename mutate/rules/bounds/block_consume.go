@@ -46,7 +46,7 @@ type blockLoop struct {
 // index must have a form that the rewrite knows, so it tries the rewrite here.
 func findBlocks(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for f := range mutate.Nodes[*ast.ForStmt](p, nil) {
+	for _, f := range mutate.Nodes[*ast.ForStmt](p, nil) {
 		b := blockLoopOf(p, f)
 		// The list and the index must be what the head says, in every iteration.
 		if b == nil || p.Assigned(b.seq, f) || p.Assigned(b.index, f.Body) || !keepsSeq(p, b.seq, f) {

@@ -49,7 +49,7 @@ func findCheckHint(p *mutate.Pass) []mutate.Site {
 		}
 		// Each variable that the statement indexes starts a run of its own. Globals, captured and
 		// pointed-to variables may change between two reads.
-		for ix := range mutate.Nodes[*ast.IndexExpr](p, list[i]) {
+		for _, ix := range mutate.Nodes[*ast.IndexExpr](p, list[i]) {
 			v := p.Var(ix.X)
 			if v == nil || seen[read{list[i], v}] || p.IsGlobal(v) || facts.Captured.Of(p)[v] || facts.Pointed(p, v) {
 				continue
@@ -83,7 +83,7 @@ func constantIndexes(p *mutate.Pass, list []ast.Stmt, v *types.Var) (first, top 
 		}
 		here := 0
 		// An index that depends on a condition may never be read, so it says nothing of the length.
-		for ix := range mutate.Nodes[*ast.IndexExpr](p, s) {
+		for _, ix := range mutate.Nodes[*ast.IndexExpr](p, s) {
 			k, ok := p.Int(ix.Index)
 			if !ok || p.Var(ix.X) != v || !syntax.SlicedOrString(v.Type()) || facts.MayBeSkipped(p, ix, s) {
 				continue

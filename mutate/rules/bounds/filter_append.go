@@ -86,7 +86,7 @@ func (f *filter) read(p *mutate.Pass) bool {
 	}
 	// Find the store at the counter. In an inner loop it could happen more often than once an
 	// element.
-	for as := range mutate.Nodes[*ast.AssignStmt](p, f.loop.Body) {
+	for _, as := range mutate.Nodes[*ast.AssignStmt](p, f.loop.Body) {
 		lhs, rhs, ok := syntax.SplitAssign(as, token.ASSIGN)
 		ix, isIndex := ast.Unparen(syntax.OrNil(lhs)).(*ast.IndexExpr)
 		if !ok || !isIndex || p.Var(ix.X) != f.list || p.Var(ix.Index) != f.count {

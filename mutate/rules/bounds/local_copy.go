@@ -35,9 +35,9 @@ for i := range key {
 func findLocalCopy(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	copied := map[ast.Stmt][]ast.Expr{}
-	for s := range mutate.Nodes[ast.Stmt](p, nil) {
+	for _, s := range mutate.Nodes[ast.Stmt](p, nil) {
 		for _, part := range eachTurn(s) {
-			for ix := range mutate.Nodes[*ast.IndexExpr](p, part) {
+			for _, ix := range mutate.Nodes[*ast.IndexExpr](p, part) {
 				base := ast.Unparen(ix.X)
 				// The outermost loop that nothing assigns it in, directly or through a call, makes
 				// the copy.
@@ -102,7 +102,7 @@ func copySite(p *mutate.Pass, base ast.Expr, loop ast.Stmt) mutate.Site {
 		edit.InsertBefore(p, edit.LabelOf(p, loop), name+" := "+p.Text(base)+
 			" // a local: loaded once, not in every turn"),
 	}
-	for e := range mutate.Nodes[ast.Expr](p, loop) {
+	for _, e := range mutate.Nodes[ast.Expr](p, loop) {
 		// A literal may run after the loop, and must read the field itself.
 		if p.Same(e, base) && !facts.InLiteral(p, e, loop) {
 			edits = append(edits, p.Replace(e, name))

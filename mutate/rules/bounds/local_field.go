@@ -52,14 +52,14 @@ type fieldLoop struct {
 // variable.
 func findLocalField(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for s := range mutate.Nodes[ast.Stmt](p, nil) {
+	for _, s := range mutate.Nodes[ast.Stmt](p, nil) {
 		if syntax.LoopBody(s) == nil || !facts.CanDeclare(p, s) {
 			continue
 		}
 		if _, at := p.Siblings(edit.LabelOf(p, s)); at < 0 {
 			continue
 		}
-		for sel := range mutate.Nodes[*ast.SelectorExpr](p, s) {
+		for _, sel := range mutate.Nodes[*ast.SelectorExpr](p, s) {
 			l, ok := fieldLoopOf(p, s, sel)
 			inner := func(o mutate.Site) bool {
 				return facts.Inside(s, o.Node) && slices.Contains(o.Data.(*fieldLoop).uses, sel)
@@ -87,7 +87,7 @@ func fieldLoopOf(p *mutate.Pass, s ast.Stmt, sel *ast.SelectorExpr) (*fieldLoop,
 		return nil, false
 	}
 	l := &fieldLoop{stmt: s, base: base, field: at.Obj().(*types.Var)}
-	for use := range mutate.Nodes[*ast.SelectorExpr](p, s) {
+	for _, use := range mutate.Nodes[*ast.SelectorExpr](p, s) {
 		if p.Same(use, sel) {
 			l.uses = append(l.uses, use)
 		}

@@ -59,7 +59,7 @@ type walkSite struct {
 // findWalks looks for definitions of indices that each walk along one list to its end.
 func findWalks(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for def := range mutate.Nodes[*ast.AssignStmt](p, nil) {
+	for _, def := range mutate.Nodes[*ast.AssignStmt](p, nil) {
 		if def.Tok != token.DEFINE || len(def.Lhs) != len(def.Rhs) || !facts.CanDeclare(p, def) { // no goto
 			continue
 		}
@@ -239,7 +239,7 @@ func (w walk) stepsOnce(p *mutate.Pass, f *ast.ForStmt) bool {
 
 func (w walk) stepsIn(p *mutate.Pass, n ast.Node) []*ast.IncDecStmt {
 	var out []*ast.IncDecStmt
-	for s := range mutate.Nodes[*ast.IncDecStmt](p, n) {
+	for _, s := range mutate.Nodes[*ast.IncDecStmt](p, n) {
 		if p.Var(s.X) == w.index {
 			out = append(out, s)
 		}
@@ -296,7 +296,7 @@ func (w walk) once(p *mutate.Pass, list []ast.Stmt) bool {
 
 // inClosure reports whether a function literal uses v: it may run after v was cut.
 func inClosure(p *mutate.Pass, v *types.Var, fn *ast.FuncDecl) bool {
-	for lit := range mutate.Nodes[*ast.FuncLit](p, fn) {
+	for _, lit := range mutate.Nodes[*ast.FuncLit](p, fn) {
 		if len(p.Uses(v, lit)) > 0 {
 			return true
 		}

@@ -10,7 +10,7 @@ import (
 
 // definitionOf finds `i := start` of a local variable.
 func definitionOf(p *mutate.Pass, v *types.Var, fn *ast.FuncDecl) (*ast.AssignStmt, ast.Expr) {
-	for as := range mutate.Nodes[*ast.AssignStmt](p, fn) {
+	for _, as := range mutate.Nodes[*ast.AssignStmt](p, fn) {
 		if as.Tok == token.DEFINE && len(as.Lhs) == 1 && len(as.Rhs) == 1 && p.Var(as.Lhs[0]) == v {
 			return as, as.Rhs[0]
 		}

@@ -58,7 +58,7 @@ var rowSlice = &mutate.Mutator{
 // to the length of the first, which proves its indexes.
 func findReslice(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for s := range mutate.Nodes[ast.Stmt](p, nil) {
+	for _, s := range mutate.Nodes[ast.Stmt](p, nil) {
 		if syntax.LoopBody(s) == nil {
 			continue
 		}
@@ -70,7 +70,7 @@ func findReslice(p *mutate.Pass) []mutate.Site {
 		}
 		seen := map[*types.Var]bool{l.Seq: true}
 		// Look for a second list that is read at the same index.
-		for ix := range mutate.Nodes[*ast.IndexExpr](p, l.Body) {
+		for _, ix := range mutate.Nodes[*ast.IndexExpr](p, l.Body) {
 			b := p.Var(ix.X)
 			if p.Var(ix.Index) != l.Index || !facts.IsLocal(p, b) || seen[b] || !syntax.SlicedOrString(b.Type()) {
 				continue
@@ -134,7 +134,7 @@ func resliceEdits(p *mutate.Pass, l *mutate.ElementLoop, b *types.Var) []mutate.
 // findRowSlice looks for accesses at base+i, with i from 0 to a bound: the rows of a matrix, say.
 func findRowSlice(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for f := range mutate.Nodes[*ast.ForStmt](p, nil) {
+	for _, f := range mutate.Nodes[*ast.ForStmt](p, nil) {
 		// The loop must count from 0 to a bound that stays, with no way out.
 		l, ok := p.Counted(f)
 		if !ok || l.Seq != nil || !l.Strict || l.Skips || l.Start == nil || !p.IsInt(l.Start, 0) ||
@@ -148,7 +148,7 @@ func findRowSlice(p *mutate.Pass) []mutate.Site {
 			continue
 		}
 		// Find an access at base plus index. It must happen in each iteration, and base must stay.
-		for ix := range mutate.Nodes[*ast.IndexExpr](p, f.Body) {
+		for _, ix := range mutate.Nodes[*ast.IndexExpr](p, f.Body) {
 			m := p.Var(ix.X)
 			base, ok := rowBase(p, ix, l)
 			if !ok || !facts.IsLocal(p, m) || !facts.IsSlice(m.Type()) || facts.Captured.Of(p)[m] ||

@@ -28,7 +28,7 @@ var tableArray = &mutate.Mutator{
 
 func findTableArray(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for spec := range mutate.Nodes[*ast.ValueSpec](p, nil) {
+	for _, spec := range mutate.Nodes[*ast.ValueSpec](p, nil) {
 		v, ok := p.Info.Defs[spec.Names[0]].(*types.Var)
 		if !ok || len(spec.Names) != 1 || len(spec.Values) != 1 || !p.IsGlobal(v) || v.Exported() {
 			continue

@@ -39,7 +39,7 @@ sum += cost[class[c]&7]`),
 // depends on one.
 func findTablePad(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for g := range mutate.Nodes[*ast.GenDecl](p, nil) {
+	for _, g := range mutate.Nodes[*ast.GenDecl](p, nil) {
 		if g.Tok != token.VAR || !packageDecl(p, g) {
 			continue
 		}

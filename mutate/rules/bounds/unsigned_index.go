@@ -48,7 +48,7 @@ var unsignedIndex = &mutate.Mutator{
 // one bound to check.
 func findUnsigned(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for f := range mutate.Nodes[*ast.ForStmt](p, nil) {
+	for _, f := range mutate.Nodes[*ast.ForStmt](p, nil) {
 		l, ok := p.Counted(f)
 		// Without further steps in the body, the compiler knows the bounds.
 		if !ok || l.Seq == nil || !l.Skips || p.Basic(f.Post.(*ast.IncDecStmt).X) != types.Int {
@@ -204,7 +204,7 @@ func neverPassesEnd(p *mutate.Pass, l *mutate.CountedLoop, cmp *ast.BinaryExpr) 
 	if facts.Captured.Of(p)[l.Index] {
 		return false
 	}
-	for inc := range mutate.Nodes[*ast.IncDecStmt](p, l.Stmt.Body) {
+	for _, inc := range mutate.Nodes[*ast.IncDecStmt](p, l.Stmt.Body) {
 		if p.Var(inc.X) == l.Index {
 			if steps++; steps > 1 || facts.InInnerLoop(p, inc, l.Stmt.Body) {
 				return false
@@ -218,7 +218,7 @@ func neverPassesEnd(p *mutate.Pass, l *mutate.CountedLoop, cmp *ast.BinaryExpr) 
 // onlyStepsOfOne reports whether == len(s) and >= len(s) mean the same. They do if the access after
 // a jump past the end would panic in both forms; the rule accepts only steps of one.
 func onlyStepsOfOne(p *mutate.Pass, l *mutate.CountedLoop) bool {
-	for as := range mutate.Nodes[*ast.AssignStmt](p, l.Stmt) {
+	for _, as := range mutate.Nodes[*ast.AssignStmt](p, l.Stmt) {
 		if len(as.Lhs) == 1 && p.Var(as.Lhs[0]) == l.Index && as.Tok != token.DEFINE && !withinBounds(p, l, as) {
 			return false
 		}

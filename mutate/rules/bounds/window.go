@@ -45,7 +45,7 @@ type neighbour struct {
 func findWindow(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	covered := map[*ast.IndexExpr]bool{}
-	for list := range p.Lists() {
+	for _, list := range p.Lists() {
 		for i, s := range list {
 			// Jumps into or out of the list make it unknown what is reached.
 			if fn := p.FuncOf(s); fn == nil || !facts.TakesTime(p, s) || facts.HasGoto(p, fn) ||
@@ -79,7 +79,7 @@ func windowAt(p *mutate.Pass, list []ast.Stmt, first neighbour) ([]mutate.Edit, 
 		if p.Reassigned(v, s) {
 			return false
 		}
-		for id := range mutate.Nodes[*ast.Ident](p, first.place) {
+		for _, id := range mutate.Nodes[*ast.Ident](p, first.place) {
 			if w := p.Var(id); w != nil && p.Assigned(w, s) {
 				return false
 			}
@@ -105,7 +105,7 @@ func windowAt(p *mutate.Pass, list []ast.Stmt, first neighbour) ([]mutate.Edit, 
 		}
 		// All other accesses in reach may use the window if they fall inside it.
 		straight = straight && goesOn(p, s)
-		for ix := range mutate.Nodes[*ast.IndexExpr](p, s) {
+		for _, ix := range mutate.Nodes[*ast.IndexExpr](p, s) {
 			if n, ok := neighbourOf(p, ix); ok && p.Var(ix.X) == v && p.Same(n.place, first.place) {
 				found = append(found, n)
 			}
@@ -173,7 +173,7 @@ func neighbourOf(p *mutate.Pass, ix *ast.IndexExpr) (neighbour, bool) {
 		return neighbour{}, false
 	}
 	names := 0
-	for id := range mutate.Nodes[*ast.Ident](p, n.place) {
+	for _, id := range mutate.Nodes[*ast.Ident](p, n.place) {
 		if w := p.Var(id); w != nil && (!facts.IsLocal(p, w) || facts.Captured.Of(p)[w] || facts.Pointed(p, w)) {
 			return neighbour{}, false
 		}

@@ -32,7 +32,7 @@ func surelyEvaluated(p *mutate.Pass, s ast.Stmt) []neighbour {
 	}
 	ends := endingParts(p, root)
 	var out []neighbour
-	for ix := range mutate.Nodes[*ast.IndexExpr](p, root) {
+	for _, ix := range mutate.Nodes[*ast.IndexExpr](p, root) {
 		// A call ends the statement after the arguments that it contains, and perhaps before the
 		// rest.
 		first := !slices.ContainsFunc(ends, func(e ast.Node) bool { return ix.Pos() < e.Pos() || e.End() < ix.End() })

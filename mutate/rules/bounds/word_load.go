@@ -41,7 +41,7 @@ type word struct {
 func findWordLoads(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	covered := token.NoPos
-	for e := range mutate.Nodes[*ast.BinaryExpr](p, nil) {
+	for _, e := range mutate.Nodes[*ast.BinaryExpr](p, nil) {
 		if up, ok := p.Parent(e).(*ast.BinaryExpr); e.Pos() < covered || ok && up.Op == e.Op {
 			continue
 		}

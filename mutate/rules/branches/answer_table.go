@@ -62,7 +62,7 @@ type answer struct {
 
 func findAnswerTables(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
+	for _, fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
 		// A function that fills such a table already would get a second one in front of it.
 		if fn.Body == nil || fn.Type.TypeParams != nil || !facts.TakesTime(p, fn.Body) || fillsTable(p, fn) {
 			continue
@@ -151,7 +151,7 @@ func (a *answers) plain(p *mutate.Pass) bool {
 	if f := p.Effects(a.fn.Body); f.Writes || f.Reads || f.Panics {
 		return false
 	}
-	for e := range mutate.Nodes[ast.Expr](p, a.fn.Body) {
+	for _, e := range mutate.Nodes[ast.Expr](p, a.fn.Body) {
 		switch e := e.(type) {
 		case *ast.CallExpr:
 			if !p.Info.Types[e.Fun].IsType() {

@@ -25,7 +25,7 @@ func (a *answers) findResults(p *mutate.Pass) bool {
 	}
 	// A bare return gives the values of named results, which are not known here.
 	var returns []*ast.ReturnStmt
-	for r := range mutate.Nodes[*ast.ReturnStmt](p, a.fn.Body) {
+	for _, r := range mutate.Nodes[*ast.ReturnStmt](p, a.fn.Body) {
 		if len(r.Results) != results.Len() {
 			return false
 		}
@@ -116,7 +116,7 @@ func (a *answers) findSizes(p *mutate.Pass) bool {
 	questions := 0
 	// Each case and each comparison is one question. A switch without a tag asks by its
 	// comparisons, so its cases count but set no size.
-	for n := range mutate.Nodes[ast.Node](p, a.fn.Body) {
+	for _, n := range mutate.Nodes[ast.Node](p, a.fn.Body) {
 		// A comparison asks in both directions: the constant may stand on either side.
 		switch n := n.(type) {
 		case *ast.SwitchStmt:

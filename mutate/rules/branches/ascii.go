@@ -249,7 +249,7 @@ func isASCIIRune(p *mutate.Pass, in *types.Var, e ast.Expr) bool {
 	}
 	// A rune comes from in if every loop that sets it ranges over in.
 	from := false
-	for id := range mutate.Nodes[*ast.Ident](p, p.FuncOf(e)) {
+	for _, id := range mutate.Nodes[*ast.Ident](p, p.FuncOf(e)) {
 		if p.Info.ObjectOf(id) != v || p.Info.Defs[id] == nil && !p.Changes(id) {
 			continue
 		}

@@ -50,7 +50,7 @@ func findByteTests(p *mutate.Pass) []mutate.Site {
 func callsInLoops(p *mutate.Pass, pred *ast.FuncDecl) []*ast.CallExpr {
 	var calls []*ast.CallExpr
 	inHot := false
-	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+	for _, call := range mutate.Nodes[*ast.CallExpr](p, nil) {
 		fn, arg := characters.PredicateCall(p, call)
 		around := p.FuncOf(call)
 		// Inside of a predicate the call will be replaced with it.

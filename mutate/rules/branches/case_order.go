@@ -52,7 +52,7 @@ func findCaseOrder(p *mutate.Pass) []mutate.Site {
 		return nil
 	}
 	var sites []mutate.Site
-	for n := range mutate.Nodes[ast.Node](p, nil) {
+	for _, n := range mutate.Nodes[ast.Node](p, nil) {
 		for _, arms := range armsOf(p, n) {
 			// Sites are chains and switches in loops, whose order is not the best one yet. A
 			// comment between two arms would end up at the wrong one.

@@ -39,7 +39,7 @@ lower := strings.ToLower(s)`),
 // findCheapFirst looks for a costly value in front of a test that may leave without it.
 func findCheapFirst(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for test := range mutate.Nodes[*ast.IfStmt](p, nil) {
+	for _, test := range mutate.Nodes[*ast.IfStmt](p, nil) {
 		if outer, inner := outerTests(p, test); outer != nil {
 			sites = append(sites, edit.Site(test, "test "+joinTests(p, outer), nestTest(p, test, outer, inner)))
 		}
@@ -159,7 +159,7 @@ func fieldsOnly(p *mutate.Pass, e ast.Expr) (bases []*types.Var, ok bool) {
 	if !p.Effects(e).Panics {
 		return nil, true
 	}
-	for n := range mutate.Nodes[ast.Expr](p, e) {
+	for _, n := range mutate.Nodes[ast.Expr](p, e) {
 		switch n := n.(type) {
 		case *ast.Ident, *ast.BasicLit, *ast.ParenExpr:
 		case *ast.UnaryExpr:

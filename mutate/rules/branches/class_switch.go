@@ -66,7 +66,7 @@ type classArm struct {
 // findClassSwitch looks for switches and chains whose arms test one byte, in code that runs often.
 func findClassSwitch(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for s := range mutate.Nodes[ast.Stmt](p, nil) {
+	for _, s := range mutate.Nodes[ast.Stmt](p, nil) {
 		if !facts.TakesTime(p, s) || p.FuncOf(s) == nil {
 			continue
 		}

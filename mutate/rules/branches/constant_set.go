@@ -30,7 +30,7 @@ var constantSet = &mutate.Mutator{
 // counts.
 func findConstantSet(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+	for _, call := range mutate.Nodes[*ast.CallExpr](p, nil) {
 		call, ok := p.IsCall(call, "strings", "ContainsRune", "IndexRune", "IndexByte")
 		if !ok || !facts.TakesTime(p, call) {
 			continue

@@ -38,7 +38,7 @@ var hexValues = func() (t [256]int) {
 // often.
 func findDomainTable(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
+	for _, fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
 		// The target itself is what is measured, so its calls stay.
 		result, ok := byteFunction(p, fn)
 		if !ok || fn == p.Func {
@@ -49,7 +49,7 @@ func findDomainTable(p *mutate.Pass) []mutate.Site {
 		var edits []mutate.Edit
 		// Replace the calls that run often, except those of the function itself, which fills the
 		// table.
-		for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+		for _, call := range mutate.Nodes[*ast.CallExpr](p, nil) {
 			if p.Callee(call) == obj && facts.TakesTime(p, call) && !facts.Inside(call, fn) {
 				edits = append(edits, p.Replace(call, table+"["+p.Text(call.Args[0])+"]"))
 			}

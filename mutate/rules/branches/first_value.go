@@ -46,9 +46,9 @@ type choice struct {
 // findFirstValues offers all calls of a function together, since one saves a few nanoseconds.
 func findFirstValues(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
+	for _, fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
 		var all []choice
-		for call := range mutate.Nodes[*ast.CallExpr](p, fn) {
+		for _, call := range mutate.Nodes[*ast.CallExpr](p, fn) {
 			c, ok := choiceOf(p, call)
 			// One within the values of another is left for a later step.
 			if n := len(all); ok && (n == 0 || !facts.Inside(call, all[n-1].call)) {
@@ -100,7 +100,7 @@ func beginning(p *mutate.Pass, first ast.Expr, t types.Type) string {
 		return ""
 	}
 	alone := types.Identical(p.Info.TypeOf(first), t) && (!syntax.Has(t, types.IsBoolean) || t == types.Typ[types.Bool])
-	for b := range mutate.Nodes[*ast.BinaryExpr](p, first) {
+	for _, b := range mutate.Nodes[*ast.BinaryExpr](p, first) {
 		alone = alone && p.Info.Types[b.X].Value == nil && p.Info.Types[b.Y].Value == nil
 	}
 	value := edit.EscapeFormat(p.Text(first))

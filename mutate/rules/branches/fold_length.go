@@ -68,7 +68,7 @@ func lengthAsked(p *mutate.Pass, test ast.Node, s ast.Expr) bool {
 		if !ok || both.Op != token.LAND || !facts.Inside(test, both.Y) {
 			continue
 		}
-		for call := range mutate.Nodes[*ast.CallExpr](p, both.X) {
+		for _, call := range mutate.Nodes[*ast.CallExpr](p, both.X) {
 			if length, ok := p.IsBuiltin(call, "len"); ok && p.Same(length.Args[0], s) {
 				return true
 			}

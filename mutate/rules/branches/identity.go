@@ -259,7 +259,7 @@ func scanLoop(in, table string, start int, inner []byte) string {
 // limit them.
 func lengthLimit(p *mutate.Pass) string {
 	best, text := int64(1<<31), ""
-	for b := range mutate.Nodes[*ast.BinaryExpr](p, nil) {
+	for _, b := range mutate.Nodes[*ast.BinaryExpr](p, nil) {
 		switch b.Op {
 		case token.LSS, token.LEQ, token.GTR, token.GEQ, token.EQL, token.NEQ:
 		default:

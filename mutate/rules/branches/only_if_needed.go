@@ -58,7 +58,7 @@ func findNeedless(p *mutate.Pass) []mutate.Site {
 	by := map[string][]needless{}
 	var names []string
 	// Group the calls by function, in the order of the text.
-	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+	for _, call := range mutate.Nodes[*ast.CallExpr](p, nil) {
 		n, ok := needlessCall(p, call)
 		if !ok {
 			continue
@@ -149,7 +149,7 @@ func looksFirst(p *mutate.Pass, call *ast.CallExpr, own *ast.FuncDecl) bool {
 		p.Var(call.Args[0]) != sig.Params().At(0) {
 		return false
 	}
-	for r := range mutate.Nodes[*ast.ReturnStmt](p, own) {
+	for _, r := range mutate.Nodes[*ast.ReturnStmt](p, own) {
 		if len(r.Results) == 1 && p.Var(r.Results[0]) == sig.Params().At(0) {
 			return true
 		}

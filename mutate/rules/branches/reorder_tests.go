@@ -42,7 +42,7 @@ type testChain struct {
 func findReorder(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	used := facts.Reached.Of(p)
-	for e := range mutate.Nodes[*ast.BinaryExpr](p, nil) {
+	for _, e := range mutate.Nodes[*ast.BinaryExpr](p, nil) {
 		// Take the whole chain of one operator, in code that runs.
 		if e.Op != token.LAND && e.Op != token.LOR || !used[p.FuncOf(e)] {
 			continue
@@ -170,7 +170,7 @@ func costOf(p *mutate.Pass, e ast.Expr) int {
 		return 100
 	}
 	cost := 0
-	for n := range mutate.Nodes[ast.Expr](p, e) {
+	for _, n := range mutate.Nodes[ast.Expr](p, e) {
 		switch n := n.(type) {
 		case *ast.IndexExpr, *ast.StarExpr, *ast.SelectorExpr:
 			cost += 2

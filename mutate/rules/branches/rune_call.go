@@ -37,7 +37,7 @@ func runeCallSites(p *mutate.Pass) []mutate.Site {
 		return nil
 	}
 	groups, order := map[string][]*runeCall{}, []string{}
-	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+	for _, call := range mutate.Nodes[*ast.CallExpr](p, nil) {
 		c, ok := runeCallOf(p, call)
 		if !ok || !facts.TakesTime(p, call) || asksASCII(p, call) {
 			continue
@@ -127,12 +127,12 @@ func tableValue(t types.Type) bool {
 
 // worksLong reports whether a function loops or calls one that does, so that a load is cheaper.
 func worksLong(p *mutate.Pass, fn *ast.FuncDecl, depth int) bool {
-	for s := range mutate.Nodes[ast.Stmt](p, fn.Body) {
+	for _, s := range mutate.Nodes[ast.Stmt](p, fn.Body) {
 		if syntax.LoopBody(s) != nil {
 			return true
 		}
 	}
-	for call := range mutate.Nodes[*ast.CallExpr](p, fn.Body) {
+	for _, call := range mutate.Nodes[*ast.CallExpr](p, fn.Body) {
 		if next := p.Decl(p.Callee(call)); next != nil && next.Body != nil && depth < 3 && worksLong(p, next, depth+1) {
 			return true
 		}
@@ -157,7 +157,7 @@ func dependsOnArguments(p *mutate.Pass, fn *ast.FuncDecl, depth int) bool {
 		return false
 	}
 	// Reject whatever reaches other memory: pointers, channels, closures, addresses, methods.
-	for n := range mutate.Nodes[ast.Node](p, fn.Body) {
+	for _, n := range mutate.Nodes[ast.Node](p, fn.Body) {
 		switch n := n.(type) {
 		case *ast.StarExpr, *ast.FuncLit, *ast.TypeAssertExpr, *ast.SelectStmt:
 			return false

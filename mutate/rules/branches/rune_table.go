@@ -46,7 +46,7 @@ var tagRuneASCII = func() (t [128]bool) {
 // predicates, calls with fixed other arguments, and tests that are written out.
 func findRuneTable(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
+	for _, fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
 		// Fewer than two comparisons are as fast as a load.
 		if fn == p.Func || !characters.IsPredicate(p, fn) || characters.CountComparisons(p, fn) < 2 ||
 			facts.CallsItself(p, fn) {

@@ -60,7 +60,7 @@ type wordSite struct {
 // findWordTests looks for loops that leave at the first byte that fails a test.
 func findWordTests(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for s := range mutate.Nodes[ast.Stmt](p, nil) {
+	for _, s := range mutate.Nodes[ast.Stmt](p, nil) {
 		// The loop visits every byte, and leaves as soon as one is not accepted.
 		l, ok := p.Elements(s)
 		if !ok || !l.Plain || !facts.IsInnermost(l) || facts.UnrolledBefore(p, l) || !facts.CanDeclare(p, s) ||

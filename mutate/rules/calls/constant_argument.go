@@ -42,7 +42,7 @@ const maxCopiedLines = 60
 // with a constant there.
 func findConstantArgument(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for helper := range mutate.Nodes[*ast.FuncDecl](p, nil) {
+	for _, helper := range mutate.Nodes[*ast.FuncDecl](p, nil) {
 		// The helper is copied, so it must be a short plain function that does not call itself.
 		if helper == p.Func || helper.Recv != nil || helper.Body == nil || helper.Type.TypeParams != nil ||
 			facts.LineCount(p, helper) > maxCopiedLines || facts.CallsItself(p, helper) {
@@ -87,7 +87,7 @@ func decidesBranch(p *mutate.Pass, v *types.Var, helper *ast.FuncDecl) bool {
 func constantSites(p *mutate.Pass, helper *ast.FuncDecl, i int, v *types.Var) []mutate.Site {
 	calls, order := map[string][]*ast.CallExpr{}, []string{}
 	// Group the calls by the constant, in the order of the text.
-	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+	for _, call := range mutate.Nodes[*ast.CallExpr](p, nil) {
 		if p.Decl(p.Callee(call)) != helper || i >= len(call.Args) || p.FuncOf(call) == nil ||
 			!facts.TakesTime(p, call) {
 			continue

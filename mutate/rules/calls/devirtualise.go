@@ -49,7 +49,7 @@ type dynamicCalls struct {
 // during the loop.
 func findDevirtualise(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for s := range mutate.Nodes[ast.Stmt](p, nil) {
+	for _, s := range mutate.Nodes[ast.Stmt](p, nil) {
 		// The loop is written twice, once for the concrete type. A label may occur only once, and
 		// only an outermost loop is worth it.
 		if syntax.LoopBody(s) == nil || p.InLoop(s) || facts.IsLabelled(p, s) || facts.HoldsLabel(p, s) {
@@ -61,7 +61,7 @@ func findDevirtualise(p *mutate.Pass) []mutate.Site {
 		seen := map[*types.Var]bool{}
 		// The variable may only be used for calls, so that each loop can have its own of another
 		// type.
-		for call := range mutate.Nodes[*ast.CallExpr](p, syntax.LoopBody(s)) {
+		for _, call := range mutate.Nodes[*ast.CallExpr](p, syntax.LoopBody(s)) {
 			v := receiverVar(p, call)
 			if v == nil || seen[v] || !onlyMethodCalls(p, v, s) || s.Pos() <= v.Pos() && v.Pos() < s.End() {
 				continue
@@ -135,7 +135,7 @@ func (d dynamicCalls) types(p *mutate.Pass) []mutate.Param {
 	// Types with methods in this file come first: they are the likeliest, and their methods can be
 	// inlined.
 	seen := map[types.Type]bool{}
-	for fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
+	for _, fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
 		if fn.Recv == nil {
 			continue
 		}

@@ -47,7 +47,7 @@ type heapCalls struct {
 // findDirectHeap collects the calls of container/heap by the type of the heap.
 func findDirectHeap(p *mutate.Pass) []mutate.Site {
 	var all []*heapCalls
-	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+	for _, call := range mutate.Nodes[*ast.CallExpr](p, nil) {
 		_, ok := p.IsCall(call, "container/heap", "Init", "Push", "Pop", "Remove", "Fix")
 		if !ok || len(call.Args) == 0 {
 			continue

@@ -37,7 +37,7 @@ return n`),
 // would run before it, so the order matters.
 func findDirectUnlock(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
+	for _, fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
 		if fn.Body == nil {
 			continue
 		}
@@ -117,7 +117,7 @@ func movesLock(p *mutate.Pass, s ast.Stmt, unlock ast.Expr) bool {
 	if !ok {
 		return false
 	}
-	for e := range mutate.Nodes[ast.Expr](p, unlock) {
+	for _, e := range mutate.Nodes[ast.Expr](p, unlock) {
 		if slices.ContainsFunc(as.Lhs, func(l ast.Expr) bool { return p.Same(l, e) }) {
 			return true
 		}

@@ -59,7 +59,7 @@ var runeSearches = []runeSearch{
 // literal the helper could not take over what the literal captures.
 func findIndexFunc(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+	for _, call := range mutate.Nodes[*ast.CallExpr](p, nil) {
 		if p.FuncOf(call) == nil || inFuncLit(p, call) {
 			continue
 		}
@@ -214,7 +214,7 @@ func testOfRune(p *mutate.Pass, e ast.Expr) (test, name string, params, args []s
 	if facts.NamesLocal(p, ret.Results[0]) {
 		return "", "", nil, nil
 	}
-	for id := range mutate.Nodes[*ast.Ident](p, ret.Results[0]) {
+	for _, id := range mutate.Nodes[*ast.Ident](p, ret.Results[0]) {
 		v, ok := p.Info.Uses[id].(*types.Var)
 		if !ok || v == own || v.IsField() || p.IsGlobal(v) || slices.Contains(seen, types.Object(v)) {
 			continue

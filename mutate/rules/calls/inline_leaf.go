@@ -54,7 +54,7 @@ func findInlineLeaf(p *mutate.Pass) []mutate.Site {
 // leavesInLoops returns the helpers that a loop calls and that call no helper.
 func leavesInLoops(p *mutate.Pass) []*ast.FuncDecl {
 	var leaves []*ast.FuncDecl
-	for fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
+	for _, fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
 		if fn != p.Func && fn.Body != nil && !ast.IsExported(fn.Name.Name) && leafOf(p, fn) && calledInLoop(p, fn) {
 			leaves = append(leaves, fn)
 		}
@@ -88,7 +88,7 @@ func splicedSites(p *mutate.Pass, leaves []*ast.FuncDecl) map[*ast.FuncDecl][]mu
 
 // calledInLoop reports whether a loop calls fn by its name.
 func calledInLoop(p *mutate.Pass, fn *ast.FuncDecl) bool {
-	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+	for _, call := range mutate.Nodes[*ast.CallExpr](p, nil) {
 		if p.Decl(p.Callee(call)) == fn && p.InLoop(call) {
 			return true
 		}
@@ -110,7 +110,7 @@ func leafOf(p *mutate.Pass, fn *ast.FuncDecl) bool {
 	if facts.HasDefer(p, fn.Body) || facts.IsLabelled(p, fn.Body) {
 		return false
 	}
-	for call := range mutate.Nodes[*ast.CallExpr](p, fn.Body) {
+	for _, call := range mutate.Nodes[*ast.CallExpr](p, fn.Body) {
 		if p.Decl(p.Callee(call)) != nil {
 			return false
 		}
@@ -225,7 +225,7 @@ func blockText(
 // braces.
 func shareNames(p *mutate.Pass, fn, caller *ast.FuncDecl) bool {
 	names := localNames(p, fn)
-	for id := range mutate.Nodes[*ast.Ident](p, caller.Body) {
+	for _, id := range mutate.Nodes[*ast.Ident](p, caller.Body) {
 		if names[id.Name] {
 			return true
 		}

@@ -17,7 +17,7 @@ func inFuncLit(p *mutate.Pass, n ast.Node) bool {
 // localNames returns all names that fn declares.
 func localNames(p *mutate.Pass, fn *ast.FuncDecl) map[string]bool {
 	out := map[string]bool{}
-	for id := range mutate.Nodes[*ast.Ident](p, fn) {
+	for _, id := range mutate.Nodes[*ast.Ident](p, fn) {
 		if p.Info.Defs[id] != nil && id != fn.Name {
 			out[id.Name] = true
 		}
@@ -34,7 +34,7 @@ func freeNamesHidden(p *mutate.Pass, fn *ast.FuncDecl, at ast.Node) bool {
 // namesHidden reports whether a package-level name in a part of fn means something else at the
 // call.
 func namesHidden(p *mutate.Pass, fn *ast.FuncDecl, part, at ast.Node) bool {
-	for id := range mutate.Nodes[*ast.Ident](p, part) {
+	for _, id := range mutate.Nodes[*ast.Ident](p, part) {
 		obj := p.Info.Uses[id]
 		// The declarations of fn move with it.
 		if obj == nil || fn.Pos() <= obj.Pos() && obj.Pos() < fn.End() {
@@ -48,7 +48,7 @@ func namesHidden(p *mutate.Pass, fn *ast.FuncDecl, part, at ast.Node) bool {
 		if !(ok && sel.Sel == id) && !facts.Means(p, at.Pos(), id.Name, obj) {
 			return true
 		}
-		for other := range mutate.Nodes[*ast.Ident](p, p.FuncOf(at)) {
+		for _, other := range mutate.Nodes[*ast.Ident](p, p.FuncOf(at)) {
 			if d := p.Info.Defs[other]; d != nil && other.Name == id.Name && d.Parent() != p.Pkg.Scope() {
 				return true
 			}

@@ -80,7 +80,7 @@ func findOutline(p *mutate.Pass) []mutate.Site {
 // keepsAddress reports whether code may keep the address of one of a function's variables, or use
 // it in a function literal that runs later: a copy of the variable would not change with it.
 func keepsAddress(p *mutate.Pass, code ast.Node) bool {
-	for id := range mutate.Nodes[*ast.Ident](p, code) {
+	for _, id := range mutate.Nodes[*ast.Ident](p, code) {
 		v := p.Var(id)
 		if facts.IsLocal(p, v) && !facts.DeclaredIn(v, code) && (facts.AddressTaking(p, id) != nil ||
 			facts.Captured.Of(p)[v] && facts.InLiteral(p, id, code) && p.Assigned(v, p.FuncOf(code))) {

@@ -43,7 +43,7 @@ type funcParamSite struct {
 func findFuncParams(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	seen := map[string]bool{}
-	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+	for _, call := range mutate.Nodes[*ast.CallExpr](p, nil) {
 		// The callee must be a plain helper, with a body to copy.
 		helper := p.Decl(p.Callee(call))
 		if helper == nil || helper == p.Func || helper.Body == nil || helper.Recv != nil ||
@@ -107,7 +107,7 @@ func hidesFunction(p *mutate.Pass, helper *ast.FuncDecl, param *types.Var, fn as
 	if !ok {
 		return false // a literal gets a name of its own
 	}
-	for id := range mutate.Nodes[*ast.Ident](p, helper) {
+	for _, id := range mutate.Nodes[*ast.Ident](p, helper) {
 		if obj := p.Info.Defs[id]; obj != nil && id.Name == root.Name && obj != param && id != helper.Name {
 			return true
 		}
@@ -150,7 +150,7 @@ func rewriteFuncParam(p *mutate.Pass, s mutate.Site, _ mutate.Param) ([]mutate.E
 		name, site.helper.Name.Name, callee, site.param.Name(), name, otherParameters(p, site), results, body) + decl
 	edits := []mutate.Edit{p.Declare(site.helper, decl)}
 	// Redirect every call of the helper with the same function, and drop that argument.
-	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+	for _, call := range mutate.Nodes[*ast.CallExpr](p, nil) {
 		same := call == site.call || p.Decl(p.Callee(call)) == site.helper && site.at < len(call.Args) &&
 			p.Same(call.Args[site.at], arg)
 		if !same || p.FuncOf(call) == nil {

@@ -128,7 +128,7 @@ func (w *splicer) addressKnown(v *types.Var) bool {
 // redeclared reports whether the helper declares a name more than once.
 func (w *splicer) redeclared(name string) bool {
 	n := 0
-	for id := range mutate.Nodes[*ast.Ident](w.p, w.fn) {
+	for _, id := range mutate.Nodes[*ast.Ident](w.p, w.fn) {
 		if id.Name == name && w.p.Info.Defs[id] != nil {
 			n++
 		}
@@ -154,7 +154,7 @@ func (w *splicer) pointsTo(v *types.Var, a ast.Expr, hidden map[string]bool) (st
 
 // throughPointer reports whether the place whose address an argument takes lies behind a pointer.
 func (w *splicer) throughPointer(a ast.Expr) bool {
-	for sel := range mutate.Nodes[*ast.SelectorExpr](w.p, a) {
+	for _, sel := range mutate.Nodes[*ast.SelectorExpr](w.p, a) {
 		if syntax.Is[*types.Pointer](w.p.Info.TypeOf(sel.X)) {
 			return true
 		}

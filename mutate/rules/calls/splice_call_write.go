@@ -205,10 +205,10 @@ func (w *splicer) hidesLater(branch *ast.IfStmt) bool {
 		return false
 	}
 	declared := map[string]bool{}
-	for id := range mutate.Nodes[*ast.Ident](w.p, branch.Init) {
+	for _, id := range mutate.Nodes[*ast.Ident](w.p, branch.Init) {
 		declared[id.Name] = declared[id.Name] || w.p.Info.Defs[id] != nil
 	}
-	for id := range mutate.Nodes[*ast.Ident](w.p, w.fn) {
+	for _, id := range mutate.Nodes[*ast.Ident](w.p, w.fn) {
 		if declared[id.Name] && (id.Pos() >= branch.End() || facts.Inside(id, w.fn.Type.Results)) {
 			return true
 		}
@@ -319,7 +319,7 @@ func (w *splicer) values(ret *ast.ReturnStmt) string {
 // needs reports whether an expression names a variable of the helper's body, or a parameter that
 // only returns read, which must stay used: itself, or what it stands for.
 func (w *splicer) needs(e ast.Expr) bool {
-	for id := range mutate.Nodes[*ast.Ident](w.p, e) {
+	for _, id := range mutate.Nodes[*ast.Ident](w.p, e) {
 		v := w.p.Var(id)
 		if v == nil {
 			continue
@@ -356,7 +356,7 @@ func (w *splicer) lastUse(a ast.Expr) bool {
 		return false
 	}
 	caller := w.p.FuncOf(w.call)
-	for id := range mutate.Nodes[*ast.Ident](w.p, a) {
+	for _, id := range mutate.Nodes[*ast.Ident](w.p, a) {
 		v := w.p.Var(id)
 		if !facts.IsLocal(w.p, v) || v.Pos() < caller.Body.Pos() { // a parameter may go unread
 			continue
@@ -493,7 +493,7 @@ func (w *splicer) targets() (names []string, declared, after string) {
 func (w *splicer) hidesArgument(id *ast.Ident) bool {
 	v := w.p.Info.Defs[id]
 	return v != nil && slices.ContainsFunc(w.call.Args, func(a ast.Expr) bool {
-		for used := range mutate.Nodes[*ast.Ident](w.p, a) {
+		for _, used := range mutate.Nodes[*ast.Ident](w.p, a) {
 			if used.Name == id.Name && w.p.Info.Uses[used] != v {
 				return true
 			}

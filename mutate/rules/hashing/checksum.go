@@ -69,7 +69,7 @@ type checksum struct {
 
 func checksumSites(p *mutate.Pass, ok func(*checksum) bool) []mutate.Site {
 	var sites []mutate.Site
-	for s := range mutate.Nodes[ast.Stmt](p, nil) {
+	for _, s := range mutate.Nodes[ast.Stmt](p, nil) {
 		if c := checksumOf(p, s); c != nil && ok(c) && !facts.UnrolledBefore(p, c.loop) {
 			sites = append(sites, mutate.Site{Node: s, Label: "checksum of " + c.loop.Seq.Name(), Data: c})
 		}

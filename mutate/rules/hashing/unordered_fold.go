@@ -246,7 +246,7 @@ func (f *fold) readBody(p *mutate.Pass, compact bool) bool {
 	// The terms must depend on the value alone: a sum read in a term, or a position, depends on the
 	// order.
 	for _, s := range list {
-		for id := range mutate.Nodes[*ast.Ident](p, s.(*ast.AssignStmt).Rhs[0]) {
+		for _, id := range mutate.Nodes[*ast.Ident](p, s.(*ast.AssignStmt).Rhs[0]) {
 			v, ok := p.Info.Uses[id].(*types.Var)
 			if ok && (sums[v] != token.ILLEGAL || v == f.list || f.loop.Key != nil && v == p.Var(f.loop.Key)) {
 				return false // the addition depends on the order

@@ -102,7 +102,7 @@ func onlyReadsElement(p *mutate.Pass, l *mutate.ElementLoop, e ast.Expr) bool {
 		return false
 	}
 	// Walk through the term. Only arithmetic without division and shifts is certain not to panic.
-	for n := range mutate.Nodes[ast.Expr](p, e) {
+	for _, n := range mutate.Nodes[ast.Expr](p, e) {
 		switch n := n.(type) {
 		case *ast.IndexExpr:
 			if !slices.Contains(l.Elems, n) {

@@ -108,7 +108,7 @@ func fromEmpty(m *example.Match) bool {
 		return false
 	}
 	// A later assignment must append to the variable itself, or be fresh.
-	for as := range mutate.Nodes[*ast.AssignStmt](p, nil) {
+	for _, as := range mutate.Nodes[*ast.AssignStmt](p, nil) {
 		for i, l := range as.Lhs {
 			if p.Var(l) == v && (len(as.Rhs) != len(as.Lhs) || !neverNil(p, as.Rhs[i], v)) {
 				return false

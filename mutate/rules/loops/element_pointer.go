@@ -31,7 +31,7 @@ if r < entry.first {`),
 // The statements after the copy decide whether a pointer will do.
 func findElementPointers(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for list := range p.Lists() {
+	for _, list := range p.Lists() {
 		for i, s := range list {
 			d, ok := facts.Declares(p, s)
 			// A copy costs little where it is made once.

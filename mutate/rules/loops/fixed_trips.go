@@ -53,7 +53,7 @@ type fixedLoop struct {
 // findFixedTrips looks for loops with a known and small number of iterations.
 func findFixedTrips(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for s := range mutate.Nodes[ast.Stmt](p, nil) {
+	for _, s := range mutate.Nodes[ast.Stmt](p, nil) {
 		l := fixedLoopOf(p, s)
 		// A label could be the target of a continue, of which there is none without a loop.
 		if l == nil || !facts.TakesTime(p, s) || facts.IsLabelled(p, s) || !l.repeats(p) {
@@ -286,7 +286,7 @@ func (l *fixedLoop) repeats(p *mutate.Pass) bool {
 	}
 	// A closure or a deferred call sees a variable of its iteration, which no longer exists. The
 	// address of such a variable, too, needs a variable.
-	for n := range mutate.Nodes[ast.Node](p, l.body) {
+	for _, n := range mutate.Nodes[ast.Node](p, l.body) {
 		switch n := n.(type) {
 		case *ast.ForStmt, *ast.RangeStmt, *ast.FuncLit, *ast.DeferStmt, *ast.GoStmt, *ast.SelectStmt:
 			return false
@@ -302,7 +302,7 @@ func (l *fixedLoop) repeats(p *mutate.Pass) bool {
 	}
 	// Each use of a loop variable becomes its value, so the body may not change it, and the value
 	// needs a text.
-	for v := range mutate.Nodes[*ast.Ident](p, l.body) {
+	for _, v := range mutate.Nodes[*ast.Ident](p, l.body) {
 		if l.names(p, v) && (p.Changes(v) || !l.writable(p, v)) {
 			return false
 		}

@@ -52,7 +52,7 @@ func (l *fixedLoop) folded(p *mutate.Pass, e ast.Expr, i int) (string, bool) {
 	// Names other than loop variables and constants have no value yet. Without a loop variable the
 	// compiler folds the expression itself.
 	known := false
-	for id := range mutate.Nodes[*ast.Ident](p, e) {
+	for _, id := range mutate.Nodes[*ast.Ident](p, e) {
 		v, isVar := p.Info.Uses[id].(*types.Var)
 		if !isVar {
 			if _, isConst := p.Info.Uses[id].(*types.Const); !isConst || !facts.SameEverywhere(p, id) {
@@ -69,7 +69,7 @@ func (l *fixedLoop) folded(p *mutate.Pass, e ast.Expr, i int) (string, bool) {
 		return "", false
 	}
 	// Calls may have effects, and elements change. Only arithmetic remains.
-	for n := range mutate.Nodes[ast.Expr](p, e) {
+	for _, n := range mutate.Nodes[ast.Expr](p, e) {
 		switch n.(type) {
 		case *ast.CallExpr, *ast.IndexExpr, *ast.SliceExpr, *ast.CompositeLit, *ast.SelectorExpr:
 			return "", false

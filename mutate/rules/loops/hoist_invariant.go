@@ -34,7 +34,7 @@ for _, w := range words {
 func findHoistInvariant(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	var done []ast.Expr
-	for e := range mutate.Nodes[ast.Expr](p, nil) {
+	for _, e := range mutate.Nodes[ast.Expr](p, nil) {
 		// A part of what is hoisted goes with it.
 		if !worthHoisting(p, e) || slices.ContainsFunc(done, func(d ast.Expr) bool { return facts.Inside(e, d) }) {
 			continue
@@ -103,7 +103,7 @@ func invariantIn(p *mutate.Pass, e ast.Expr) (loop ast.Stmt) {
 func hoistSite(p *mutate.Pass, e ast.Expr, loop ast.Stmt) mutate.Site {
 	name := p.Fresh(invariantNames(p, e)...)
 	edits := []mutate.Edit{edit.InsertBefore(p, edit.LabelOf(p, loop), name+" := "+p.Text(e))}
-	for same := range mutate.Nodes[ast.Expr](p, loop) {
+	for _, same := range mutate.Nodes[ast.Expr](p, loop) {
 		if p.Same(same, e) && !facts.InLiteral(p, same, loop) {
 			edits = append(edits, p.Replace(same, name))
 		}

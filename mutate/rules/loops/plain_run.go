@@ -81,7 +81,7 @@ const (
 // count or skip.
 func findPlainRun(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for s := range mutate.Nodes[ast.Stmt](p, nil) {
+	for _, s := range mutate.Nodes[ast.Stmt](p, nil) {
 		l := byteLoopOf(p, s)
 		if l == nil || !l.findPlain(p) {
 			continue
@@ -153,7 +153,7 @@ func (l *byteLoop) head(p *mutate.Pass, s *ast.ForStmt) bool {
 		}
 	}
 	// Find the sequence: the list at the index whose length is the bound.
-	for ix := range mutate.Nodes[*ast.IndexExpr](p, s) {
+	for _, ix := range mutate.Nodes[*ast.IndexExpr](p, s) {
 		if v := p.Var(ix.X); l.elem == nil && p.Var(ix.Index) == l.index && v != nil && facts.IsLengthOf(p, cond.Y, v) {
 			l.seq, l.elem = v, ix
 		}
@@ -336,7 +336,7 @@ func (l *byteLoop) findPlain(p *mutate.Pass) bool {
 func constantsIn(p *mutate.Pass, code ast.Node) map[*types.Var]mutate.Value {
 	out := map[*types.Var]mutate.Value{}
 	single := facts.Single.Of(p)
-	for id := range mutate.Nodes[*ast.Ident](p, code) {
+	for _, id := range mutate.Nodes[*ast.Ident](p, code) {
 		// It must be assigned once, and declared outside of the code.
 		d, ok := single[p.Var(id)]
 		if !ok || d.Value == nil || p.Info.Types[d.Value].Value == nil || facts.DeclaredIn(d.Var, code) {

@@ -375,7 +375,7 @@ func (w *walker) set(s *ast.AssignStmt) outcome {
 		return unknown
 	}
 	// Such a constant is not declared in front of the body, where the run stands.
-	for id := range mutate.Nodes[*ast.Ident](w.p, s.Rhs[0]) {
+	for _, id := range mutate.Nodes[*ast.Ident](w.p, s.Rhs[0]) {
 		if obj := w.p.Info.Uses[id]; obj != nil && facts.DeclaredIn(obj, w.l.body) {
 			return unknown // a constant of the iteration
 		}

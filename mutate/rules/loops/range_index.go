@@ -52,7 +52,7 @@ var rangeArray = &mutate.Mutator{
 // pointer to the element serves as well, as long as nothing changes the element in use.
 func findRangeIndex(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for r := range mutate.Nodes[*ast.RangeStmt](p, nil) {
+	for _, r := range mutate.Nodes[*ast.RangeStmt](p, nil) {
 		elem, ok := r.Value.(*ast.Ident)
 		if !ok || r.Tok != token.DEFINE || !facts.IsSlice(p.Info.TypeOf(r.X)) {
 			continue
@@ -107,7 +107,7 @@ const largeArray = 64
 // address does not. The copy may not be missed: nothing may change the array during the loop.
 func findRangeArray(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for r := range mutate.Nodes[*ast.RangeStmt](p, nil) {
+	for _, r := range mutate.Nodes[*ast.RangeStmt](p, nil) {
 		if syntax.IsBlank(r.Value) || p.Info.TypeOf(r.X) == nil {
 			continue
 		}

@@ -39,7 +39,7 @@ func findReuseValue(p *mutate.Pass) []mutate.Site {
 	done := map[ast.Expr]bool{}
 	// Go through the expressions from the outermost on, since a value inside of a reused one is
 	// reused with it.
-	for e := range mutate.Nodes[ast.Expr](p, nil) {
+	for _, e := range mutate.Nodes[ast.Expr](p, nil) {
 		if done[e] || !worthReusing(p, e) {
 			continue
 		}
@@ -98,7 +98,7 @@ func isCheap(p *mutate.Pass, fn *types.Func) bool {
 	if len(d.Body.List) != 1 {
 		return false
 	}
-	for call := range mutate.Nodes[*ast.CallExpr](p, d.Body.List[0]) {
+	for _, call := range mutate.Nodes[*ast.CallExpr](p, d.Body.List[0]) {
 		if _, builtin := p.Callee(call).(*types.Builtin); !builtin && !p.Info.Types[call.Fun].IsType() {
 			return false
 		}
@@ -117,7 +117,7 @@ func sameEvaluations(p *mutate.Pass, e ast.Expr, list []ast.Stmt) (out []ast.Exp
 		if !facts.SameValue(p, e, s) {
 			break
 		}
-		for same := range mutate.Nodes[ast.Expr](p, s) {
+		for _, same := range mutate.Nodes[ast.Expr](p, s) {
 			if p.Same(same, e) && !facts.InLiteral(p, same, s) && !p.Changes(same) &&
 				worthReusing(p, ast.Unparen(same)) {
 				out = append(out, ast.Unparen(same))

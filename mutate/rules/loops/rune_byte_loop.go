@@ -46,7 +46,7 @@ var runeByteLoop = &mutate.Mutator{
 // above where the original saw one rune.
 func findRuneByteLoop(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for r := range mutate.Nodes[*ast.RangeStmt](p, nil) {
+	for _, r := range mutate.Nodes[*ast.RangeStmt](p, nil) {
 		elem, ok := r.Value.(*ast.Ident)
 		if !ok || elem.Name == "_" || r.Tok != token.DEFINE || p.Basic(r.X) != types.String {
 			continue

@@ -318,7 +318,7 @@ func (w *wideRune) arm(list []ast.Stmt) effect {
 		}
 	}
 	for _, s := range list {
-		for b := range mutate.Nodes[*ast.BranchStmt](w.p, s) {
+		for _, b := range mutate.Nodes[*ast.BranchStmt](w.p, s) {
 			if b.Tok == token.BREAK {
 				return does
 			}

@@ -60,7 +60,7 @@ type skipSite struct {
 // depends on it.
 func findSkipRun(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for f := range mutate.Nodes[*ast.ForStmt](p, nil) {
+	for _, f := range mutate.Nodes[*ast.ForStmt](p, nil) {
 		// The loop goes over bytes, one at a time, and leaves the list alone.
 		l, ok := p.Counted(f)
 		if !ok || l.Seq == nil || !l.Strict || !mutate.IsBytes(l.Seq.Type()) || p.Assigned(l.Seq, f) {

@@ -68,7 +68,7 @@ func findIterators(p *mutate.Pass) []mutate.Site {
 	if !p.GoAtLeast(23) {
 		return nil
 	}
-	for loop := range mutate.Nodes[*ast.RangeStmt](p, nil) {
+	for _, loop := range mutate.Nodes[*ast.RangeStmt](p, nil) {
 		call, ok := ast.Unparen(loop.X).(*ast.CallExpr)
 		if !ok || !syntax.Is[*types.Signature](p.Info.TypeOf(call)) || p.FuncOf(loop) == nil ||
 			!facts.TakesTime(p, loop) {
@@ -115,7 +115,7 @@ func iteratorOf(p *mutate.Pass, fn *types.Func) *iterator {
 }
 
 func libraryIterator(name string) *iterator {
-	for fn := range mutate.Nodes[*ast.FuncDecl](library(), nil) {
+	for _, fn := range mutate.Nodes[*ast.FuncDecl](library(), nil) {
 		if fn.Name.Name == name {
 			return readIterator(library(), fn)
 		}
@@ -160,7 +160,7 @@ func readIterator(p *mutate.Pass, fn *ast.FuncDecl) *iterator {
 // movesWhole reports whether code can stand in another function: it has no label, no jump to one,
 // nothing that a function does at its end, and names no type parameter.
 func movesWhole(p *mutate.Pass, code ast.Node) bool {
-	for n := range mutate.Nodes[ast.Node](p, code) {
+	for _, n := range mutate.Nodes[ast.Node](p, code) {
 		switch n := n.(type) {
 		case *ast.LabeledStmt, *ast.DeferStmt:
 			return false

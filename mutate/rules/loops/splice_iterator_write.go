@@ -113,7 +113,7 @@ func (w *iteratorSplice) head() string {
 // meansTheSame reports whether the names that the iterator does not declare mean the same at the
 // loop.
 func (w *iteratorSplice) meansTheSame() bool {
-	for id := range mutate.Nodes[*ast.Ident](w.p, w.body) {
+	for _, id := range mutate.Nodes[*ast.Ident](w.p, w.body) {
 		obj := w.p.Info.Uses[id]
 		if obj == nil || facts.DeclaredIn(obj, w.fn) {
 			continue
@@ -144,7 +144,7 @@ func (w *iteratorSplice) isOwn(name string) bool {
 // rename gives another name to each variable of the iterator whose name the function around the
 // loop mentions.
 func (w *iteratorSplice) rename() bool {
-	for id := range mutate.Nodes[*ast.Ident](w.p, w.body) {
+	for _, id := range mutate.Nodes[*ast.Ident](w.p, w.body) {
 		obj := w.p.Info.Defs[id]
 		if v, ok := obj.(*types.Var); obj == nil || id.Name == "_" || ok && v.IsField() {
 			continue
@@ -317,7 +317,7 @@ func plainValue(p *mutate.Pass, e ast.Expr, t types.Type) bool {
 		return false
 	}
 	// A comparison and a shift may have their type from where they stand.
-	for b := range mutate.Nodes[*ast.BinaryExpr](p, e) {
+	for _, b := range mutate.Nodes[*ast.BinaryExpr](p, e) {
 		if b.Op == token.SHL || b.Op == token.SHR || syntax.Has(t, types.IsBoolean) {
 			return syntax.IsPredeclared(t, types.Bool) || syntax.IsPredeclared(t, types.Int)
 		}
@@ -389,7 +389,7 @@ func (w *iteratorSplice) headWith(v *types.Var) ast.Stmt {
 	if v == nil || !w.last {
 		return nil
 	}
-	for s := range mutate.Nodes[ast.Stmt](w.p, w.loop) {
+	for _, s := range mutate.Nodes[ast.Stmt](w.p, w.loop) {
 		if !facts.Inside(w.test, s) {
 			continue
 		}
@@ -409,7 +409,7 @@ func (w *iteratorSplice) headWith(v *types.Var) ast.Stmt {
 
 // mentionsOther reports whether the iterator has a name for anything else than v.
 func (w *iteratorSplice) mentionsOther(v *types.Var, name string) bool {
-	for id := range mutate.Nodes[*ast.Ident](w.p, w.body) {
+	for _, id := range mutate.Nodes[*ast.Ident](w.p, w.body) {
 		obj := w.p.Info.Uses[id]
 		if obj == nil {
 			continue
@@ -478,7 +478,7 @@ func (w *iteratorSplice) isIdle(a ast.Expr) bool {
 	if !w.p.Pure(a) {
 		return false
 	}
-	for id := range mutate.Nodes[*ast.Ident](w.p, a) {
+	for _, id := range mutate.Nodes[*ast.Ident](w.p, a) {
 		v := w.p.Var(id)
 		if v != nil && facts.DeclaredIn(v, w.fn) && len(w.p.Uses(v, w.body)) == len(w.p.Uses(v, a)) {
 			return false
@@ -497,12 +497,12 @@ func (w *iteratorSplice) text(from, to token.Pos) string {
 		}
 	}
 	// The variables of a range are written at once, since a blank one may have to go.
-	for r := range mutate.Nodes[*ast.RangeStmt](w.p, w.body) {
+	for _, r := range mutate.Nodes[*ast.RangeStmt](w.p, w.body) {
 		if r.Tok == token.DEFINE {
 			replace(r.Key.Pos(), r.TokPos+2, w.headOf(r))
 		}
 	}
-	for id := range mutate.Nodes[*ast.Ident](w.p, w.body) {
+	for _, id := range mutate.Nodes[*ast.Ident](w.p, w.body) {
 		text, ok := w.names[w.p.Info.ObjectOf(id)]
 		r, ranges := w.p.Parent(id).(*ast.RangeStmt)
 		if ok && !(ranges && r.Tok == token.DEFINE && id.Pos() < r.TokPos) {

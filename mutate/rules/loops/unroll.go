@@ -53,7 +53,7 @@ const maxUnrolledLines = 10
 
 func findUnroll(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for s := range mutate.Nodes[ast.Stmt](p, nil) {
+	for _, s := range mutate.Nodes[ast.Stmt](p, nil) {
 		l, ok := p.Elements(s)
 		if !ok || !l.Plain || !facts.IsInnermost(l) || facts.UnrolledBefore(p, l) || !facts.CanDeclare(p, s) ||
 			!facts.CanStart(p, l) {

@@ -76,7 +76,7 @@ const maxSlices = 4
 // take.
 func findUnrollIndex(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for s := range mutate.Nodes[ast.Stmt](p, nil) {
+	for _, s := range mutate.Nodes[ast.Stmt](p, nil) {
 		if syntax.LoopBody(s) == nil || facts.IsLabelled(p, s) || !facts.CanDeclare(p, s) ||
 			facts.IsRedefined(p, s, "len") {
 			continue
@@ -245,7 +245,7 @@ func (l *indexLoop) seq(p *mutate.Pass, e ast.Expr) int {
 // variable of the package. In front of the loop, a name that the loop declares means nothing, or
 // something else.
 func (l *indexLoop) keeps(p *mutate.Pass, e ast.Expr) bool {
-	for id := range mutate.Nodes[*ast.Ident](p, e) {
+	for _, id := range mutate.Nodes[*ast.Ident](p, e) {
 		if v := p.Var(id); v != nil && l.stmt.Pos() <= v.Pos() && v.Pos() < l.stmt.End() {
 			return false
 		}

@@ -46,7 +46,7 @@ var unswitch = &mutate.Mutator{
 // findUnswitch looks for ifs in a loop whose condition stays the same.
 func findUnswitch(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for s := range mutate.Nodes[ast.Stmt](p, nil) {
+	for _, s := range mutate.Nodes[ast.Stmt](p, nil) {
 		body := syntax.LoopBody(s)
 		if body == nil || facts.LineCount(p, s) > 30 || facts.IsLabelled(p, s) {
 			continue
@@ -106,7 +106,7 @@ func usedInBoth(p *mutate.Pass, loop ast.Stmt, branch *ast.IfStmt) bool {
 // usedWith reports whether a copy of the loop that has one arm in place of the branch uses every
 // variable that the loop declares outside the branch. The arm is nil if there is none.
 func usedWith(p *mutate.Pass, loop ast.Stmt, branch *ast.IfStmt, arm ast.Stmt) bool {
-	for id := range mutate.Nodes[*ast.Ident](p, loop) {
+	for _, id := range mutate.Nodes[*ast.Ident](p, loop) {
 		v, ok := p.Info.Defs[id].(*types.Var)
 		if !ok || facts.Inside(id, branch) {
 			continue
@@ -170,7 +170,7 @@ func alwaysBelow(p *mutate.Pass, loop ast.Stmt, cond ast.Expr) (all string, ok b
 
 // shiftsConstant reports whether code shifts a constant by a variable.
 func shiftsConstant(p *mutate.Pass, n ast.Node) bool {
-	for b := range mutate.Nodes[*ast.BinaryExpr](p, n) {
+	for _, b := range mutate.Nodes[*ast.BinaryExpr](p, n) {
 		if b.Op == token.SHL && p.Info.Types[b].Value == nil && p.Info.Types[b.X].Value != nil {
 			return true
 		}

@@ -58,7 +58,7 @@ func findByteMap(p *mutate.Pass) []mutate.Site {
 		}
 	}
 	// An exported variable may have uses in other files, which the edits cannot reach.
-	for spec := range mutate.Nodes[*ast.ValueSpec](p, nil) {
+	for _, spec := range mutate.Nodes[*ast.ValueSpec](p, nil) {
 		v, ok := p.Info.Defs[spec.Names[0]].(*types.Var)
 		if ok && p.IsGlobal(v) && !v.Exported() && len(spec.Names) == 1 && len(spec.Values) == 1 {
 			add(v, spec, byteMapEdits(p, v, spec.Values[0], func(typ, value string) mutate.Edit {

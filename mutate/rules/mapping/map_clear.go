@@ -55,7 +55,7 @@ func findMapClear(p *mutate.Pass) []mutate.Site {
 			edit.Site(list[i], "map "+p.Text(lhs)+" made anew", p.Replace(list[i], "clear("+p.Text(lhs)+")")))
 	}
 	// A loop that deletes each key is what clear does.
-	for r := range mutate.Nodes[*ast.RangeStmt](p, nil) {
+	for _, r := range mutate.Nodes[*ast.RangeStmt](p, nil) {
 		if m, ok := deletesAll(p, r); ok && !facts.IsRedefined(p, r, "clear") {
 			sites = append(sites, edit.Site(r, "deletion of all elements", p.Replace(r, "clear("+m+")")))
 		}
@@ -137,7 +137,7 @@ func reuseInLoop(p *mutate.Pass, d facts.Declaration) []mutate.Edit {
 
 // isShadowedAt reports whether the name means something else at the loop.
 func isShadowedAt(p *mutate.Pass, name string, loop ast.Stmt) bool {
-	for id := range mutate.Nodes[*ast.Ident](p, p.FuncOf(loop)) {
+	for _, id := range mutate.Nodes[*ast.Ident](p, p.FuncOf(loop)) {
 		if id.Name == name && !facts.Inside(id, loop) {
 			return true
 		}

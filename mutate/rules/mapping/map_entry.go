@@ -269,7 +269,7 @@ func (s *mapEntrySite) private(p *mutate.Pass) bool {
 // names yields the variables and the fields that the map and the key consist of.
 func (s *mapEntrySite) names(p *mutate.Pass) iter.Seq[*types.Var] {
 	return func(yield func(*types.Var) bool) {
-		for id := range mutate.Nodes[*ast.Ident](p, s.test) {
+		for _, id := range mutate.Nodes[*ast.Ident](p, s.test) {
 			if v, ok := p.Info.Uses[id].(*types.Var); ok && !yield(v) {
 				return
 			}
@@ -371,14 +371,14 @@ func (s *mapEntrySite) firstReads(p *mutate.Pass, st ast.Stmt) []*ast.IndexExpr 
 		return nil
 	}
 	reads := s.readsIn(p, part)
-	for u := range mutate.Nodes[*ast.UnaryExpr](p, part) {
+	for _, u := range mutate.Nodes[*ast.UnaryExpr](p, part) {
 		if u.Op == token.ARROW {
 			return nil // others run meanwhile
 		}
 	}
 	// The operands of the last call are read before it. Any other call may come before a read.
 	last, private := lastCall(part), s.private(p)
-	for call := range mutate.Nodes[*ast.CallExpr](p, part) {
+	for _, call := range mutate.Nodes[*ast.CallExpr](p, part) {
 		if _, grows := p.IsBuiltin(call, "append"); grows && private || !facts.CallChanges(p, call) {
 			continue
 		}

@@ -66,7 +66,7 @@ func findMapSwitch(p *mutate.Pass) []mutate.Site {
 	}
 	// Candidates are variables of the package that nothing changes, declared alone so that the
 	// declaration can be dropped, and local ones that no closure sees.
-	for g := range mutate.Nodes[*ast.GenDecl](p, nil) {
+	for _, g := range mutate.Nodes[*ast.GenDecl](p, nil) {
 		if g.Tok != token.VAR || len(g.Specs) != 1 {
 			continue
 		}

@@ -11,7 +11,7 @@ import (
 // constants collects the literals of a version; its inputs lie near them.
 func (s *side) constants() (strs []string, ints []int64) {
 	seen := map[string]bool{}
-	for lit := range mutate.Nodes[*ast.BasicLit](s.pass, nil) {
+	for _, lit := range mutate.Nodes[*ast.BasicLit](s.pass, nil) {
 		if seen[lit.Value] || len(seen) > 40 {
 			continue
 		}

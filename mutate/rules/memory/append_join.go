@@ -30,7 +30,7 @@ b = append(b, byte(n))`,
 // smaller ones.
 func findAppendJoin(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for list := range p.Lists() {
+	for _, list := range p.Lists() {
 		for i := 0; i < len(list); i++ {
 			run := appendRun(p, list[i:])
 			if len(run) < 2 {
@@ -82,7 +82,7 @@ func independentOf(p *mutate.Pass, call *ast.CallExpr) bool {
 // readsPointed reports whether an expression names a local variable whose memory has another name,
 // such as an array that a slice was cut from.
 func readsPointed(p *mutate.Pass, e ast.Expr) bool {
-	for id := range mutate.Nodes[*ast.Ident](p, e) {
+	for _, id := range mutate.Nodes[*ast.Ident](p, e) {
 		if facts.Pointed(p, p.Var(id)) {
 			return true
 		}

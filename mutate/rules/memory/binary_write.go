@@ -39,10 +39,10 @@ type numberWrite struct {
 // findBinaryWrites looks for such calls. Those of a function with the same writer are one site.
 func findBinaryWrites(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
+	for _, fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
 		for _, buffer := range []bool{true, false} {
 			var writes []numberWrite
-			for call := range mutate.Nodes[*ast.CallExpr](p, fn) {
+			for _, call := range mutate.Nodes[*ast.CallExpr](p, fn) {
 				w, ok := numberWritten(p, call)
 				if n := len(writes); n > 0 && call.End() < writes[n-1].call.End() &&
 					call.Pos() >= writes[n-1].call.Args[2].Pos() {

@@ -49,7 +49,7 @@ func fillState(s *state, seed []byte) {
 // findCallerAlloc looks for helpers that allocate a value first, fill it in, and return it.
 func findCallerAlloc(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
+	for _, fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
 		// The target keeps its shape. A deferred call or a recover would belong to another function
 		// after the split.
 		if fn == p.Func || fn.Body == nil || len(fn.Body.List) < 3 || !syntax.PlainSignature(fn) ||
@@ -114,7 +114,7 @@ func returnsOnly(p *mutate.Pass, fn *ast.FuncDecl, last ast.Stmt, v *types.Var) 
 // that captures one. The rest would then work on a copy.
 func readsAfterChange(p *mutate.Pass, fn *ast.FuncDecl, d facts.Declaration) bool {
 	// Its address, a literal or a slice of an array are ways to hold a variable and not its value.
-	for u := range mutate.Nodes[*ast.UnaryExpr](p, fn.Body.List[0]) {
+	for _, u := range mutate.Nodes[*ast.UnaryExpr](p, fn.Body.List[0]) {
 		if u.Op == token.AND && u != d.Value {
 			return true
 		}
@@ -122,12 +122,12 @@ func readsAfterChange(p *mutate.Pass, fn *ast.FuncDecl, d facts.Declaration) boo
 	for range mutate.Nodes[*ast.FuncLit](p, fn.Body.List[0]) {
 		return true
 	}
-	for sel := range mutate.Nodes[*ast.SelectorExpr](p, fn.Body.List[0]) {
+	for _, sel := range mutate.Nodes[*ast.SelectorExpr](p, fn.Body.List[0]) {
 		if p.PointerMethod(sel) {
 			return true // a method value keeps the address
 		}
 	}
-	for s := range mutate.Nodes[*ast.SliceExpr](p, fn.Body.List[0]) {
+	for _, s := range mutate.Nodes[*ast.SliceExpr](p, fn.Body.List[0]) {
 		if _, array := p.Info.TypeOf(s.X).Underlying().(*types.Array); array {
 			return true
 		}

@@ -56,7 +56,7 @@ type concreteSite struct {
 // parameter must hold what the caller passed: nothing may assign or capture it.
 func findConcreteParam(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
+	for _, fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
 		// The target keeps its signature, and a method may be called through an interface.
 		if fn == p.Func || fn.Body == nil || fn.Recv != nil || fn.Type.TypeParams != nil || facts.CallsItself(p, fn) {
 			continue
@@ -98,7 +98,7 @@ func isDecidable(p *mutate.Pass, fn *ast.FuncDecl, v *types.Var) bool {
 func concreteSites(p *mutate.Pass, fn *ast.FuncDecl, v *types.Var, at int) []mutate.Site {
 	// Collect the calls by the type of the argument, in the order of the text.
 	var order []*concreteSite
-	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+	for _, call := range mutate.Nodes[*ast.CallExpr](p, nil) {
 		// A variadic call or one outside of a function has no argument at a fixed place, or no room
 		// for the edit.
 		if p.Decl(p.Callee(call)) != fn || p.FuncOf(call) == nil || call.Ellipsis.IsValid() || len(call.Args) <= at ||
@@ -243,7 +243,7 @@ func (s *concreteSite) decided(p *mutate.Pass, sw *ast.TypeSwitchStmt) (string, 
 func (s *concreteSite) clause(p *mutate.Pass, sw *ast.TypeSwitchStmt, c *ast.CaseClause, exact bool) (string, error) {
 	// The switch disappears, so a break that leaves it has no target any more. A break of an inner
 	// loop is refused too, which is the safe side.
-	for b := range mutate.Nodes[*ast.BranchStmt](p, c) {
+	for _, b := range mutate.Nodes[*ast.BranchStmt](p, c) {
 		if b.Tok == token.BREAK {
 			return "", fmt.Errorf("a case leaves the switch early")
 		}

@@ -34,7 +34,7 @@ for _, s := range in {
 // that belongs to an iteration.
 func findHoistClosure(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for lit := range mutate.Nodes[*ast.FuncLit](p, nil) {
+	for _, lit := range mutate.Nodes[*ast.FuncLit](p, nil) {
 		call, ok := p.Parent(lit).(*ast.CallExpr)
 		// A literal that is called at once needs no variable.
 		if !ok || call.Fun == ast.Expr(lit) {

@@ -102,7 +102,7 @@ func knownBefore(p *mutate.Pass, b bound, loop ast.Stmt, d facts.Declaration, be
 	// At the map's declaration its variables must exist already, and nothing up to the loop may
 	// change them.
 	for _, e := range operands {
-		for id := range mutate.Nodes[*ast.Ident](p, e) {
+		for _, id := range mutate.Nodes[*ast.Ident](p, e) {
 			v, ok := p.Info.Uses[id].(*types.Var)
 			if ok && !v.IsField() && v.Pos() > d.Stmt.Pos() && v.Pos() < loop.End() {
 				return false

@@ -47,7 +47,7 @@ func findNeedlessCopies(p *mutate.Pass) []mutate.Site {
 		}
 	}
 	// A copy that is returned at once has no variable. Only the callers could change it.
-	for ret := range mutate.Nodes[*ast.ReturnStmt](p, nil) { // return slices.Clone(x)
+	for _, ret := range mutate.Nodes[*ast.ReturnStmt](p, nil) { // return slices.Clone(x)
 		if len(ret.Results) != 1 || !facts.TakesTime(p, ret) {
 			continue
 		}
@@ -198,7 +198,7 @@ func (c *sliceCopy) onlyRead(p *mutate.Pass) (returned, ok bool) {
 	}
 	// The expression that was copied is now evaluated at every use, so its variables must keep
 	// their values to the end of the function.
-	for id := range mutate.Nodes[*ast.Ident](p, c.from) {
+	for _, id := range mutate.Nodes[*ast.Ident](p, c.from) {
 		if v := p.Var(id); v != nil && facts.IsLocal(p, v) && p.Assigned(v, &ast.BlockStmt{
 			Lbrace: c.made.Pos(), Rbrace: fn.End() - 1}) {
 			return false, false

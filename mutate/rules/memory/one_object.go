@@ -66,7 +66,7 @@ func findOneObject(p *mutate.Pass) []mutate.Site {
 		return nil
 	}
 	var sites []mutate.Site
-	for u := range mutate.Nodes[*ast.UnaryExpr](p, nil) {
+	for _, u := range mutate.Nodes[*ast.UnaryExpr](p, nil) {
 		lit := structLiteral(p, u)
 		// A type of another package may rely on where its parts lie.
 		if lit == nil || !ownType(p, p.Info.TypeOf(lit)) || !facts.TakesTime(p, u) || facts.IsRedefined(p, u, "nil") {

@@ -36,14 +36,14 @@ func handedOn(p *mutate.Pass, seq *types.Var, loop *ast.RangeStmt) bool {
 		}
 	}
 	// A call that writes may reach the list by another name; an append to another list may not.
-	for call := range mutate.Nodes[*ast.CallExpr](p, loop.Body) {
+	for _, call := range mutate.Nodes[*ast.CallExpr](p, loop.Body) {
 		if p.Effects(call).Writes && !facts.GrowsAnother(p, call, seq) {
 			return true // to memory that may belong to the list
 		}
 	}
 	// Each assignment must have a target that is certainly not in the list. A range over a function
 	// runs code that the body does not show.
-	for st := range mutate.Nodes[ast.Stmt](p, loop.Body) {
+	for _, st := range mutate.Nodes[ast.Stmt](p, loop.Body) {
 		for _, target := range assignedTargets(st) {
 			if !assignsElsewhere(p, target, loop) {
 				return true // through a pointer or another slice

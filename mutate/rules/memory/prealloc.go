@@ -52,7 +52,7 @@ func findPrealloc(p *mutate.Pass) []mutate.Site {
 		sites = append(sites, s.fill(p, rest)...)
 	}
 	// A named result is nil at the start.
-	for f := range mutate.Nodes[*ast.FuncDecl](p, nil) {
+	for _, f := range mutate.Nodes[*ast.FuncDecl](p, nil) {
 		sites = append(sites, namedResults(p, f)...)
 	}
 	return append(append(sites, longerSites(p)...), partsSites(p)...)
@@ -115,11 +115,11 @@ func (s preallocSite) fill(p *mutate.Pass, rest []ast.Stmt) []mutate.Site {
 // would mean something else there.
 func hidesBound(p *mutate.Pass, loop ast.Stmt) bool {
 	body := syntax.LoopBody(loop)
-	for id := range mutate.Nodes[*ast.Ident](p, body) {
+	for _, id := range mutate.Nodes[*ast.Ident](p, body) {
 		if p.Info.Defs[id] == nil {
 			continue
 		}
-		for head := range mutate.Nodes[*ast.Ident](p, loop) {
+		for _, head := range mutate.Nodes[*ast.Ident](p, loop) {
 			if head.Pos() < body.Pos() && head.Name == id.Name {
 				return true
 			}
@@ -139,7 +139,7 @@ func appendsPerIteration(p *mutate.Pass, v *types.Var, loop ast.Stmt) (per int, 
 	// Collect the appends to v. An append of a whole slice has no known number, and one in an inner
 	// loop happens any number of times; a second use of v in the statement reads it.
 	own := map[ast.Node]bool{}
-	for st := range mutate.Nodes[*ast.AssignStmt](p, body) {
+	for _, st := range mutate.Nodes[*ast.AssignStmt](p, body) {
 		w, call, ok := facts.AppendsTo(p, st)
 		if !ok || w != v {
 			continue

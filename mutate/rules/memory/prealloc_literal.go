@@ -206,7 +206,7 @@ func (g growth) knownAt(p *mutate.Pass, at ast.Stmt, between []ast.Stmt) bool {
 	if f := p.Effects(g.of); f.Writes || f.Panics || f.Allocs || facts.CallsFunction(p, g.of) {
 		return false
 	}
-	for id := range mutate.Nodes[*ast.Ident](p, g.of) {
+	for _, id := range mutate.Nodes[*ast.Ident](p, g.of) {
 		obj := p.Info.Uses[id]
 		if v, field := obj.(*types.Var); obj == nil || field && v.IsField() {
 			continue

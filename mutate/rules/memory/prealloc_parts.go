@@ -15,7 +15,7 @@ import (
 // parts. The first of them is too short for the next.
 func partsSites(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+	for _, call := range mutate.Nodes[*ast.CallExpr](p, nil) {
 		// An append within another one is a part of that.
 		if _, ok := p.IsBuiltin(call, "append"); !ok || p.FuncOf(call) == nil || innerAppend(p, call) {
 			continue

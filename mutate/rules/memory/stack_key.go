@@ -48,7 +48,7 @@ func findStackKey(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	// First come keys in the look-up itself. They are put together in front of the statement, if
 	// nothing before them has effects.
-	for ix := range mutate.Nodes[*ast.IndexExpr](p, nil) {
+	for _, ix := range mutate.Nodes[*ast.IndexExpr](p, nil) {
 		if !facts.IsMapRead(p, ix) || !facts.IsExactString(p, ix.Index) {
 			continue
 		}

@@ -68,7 +68,7 @@ func findStackResults(p *mutate.Pass) []mutate.Site {
 // growsOften reports whether a slice may grow more than once: in a loop, or at two places.
 func growsOften(p *mutate.Pass, d facts.Declaration) bool {
 	n := 0
-	for as := range mutate.Nodes[*ast.AssignStmt](p, p.FuncOf(d.Stmt)) {
+	for _, as := range mutate.Nodes[*ast.AssignStmt](p, p.FuncOf(d.Stmt)) {
 		lhs, rhs, ok := syntax.SplitAssign(as, syntax.AssignTokens...)
 		if !ok || p.Var(lhs) != d.Var {
 			continue
@@ -126,7 +126,7 @@ func (s *scratchSite) namedThere(p *mutate.Pass) bool {
 	if s.decl.Spec != nil {
 		declaration = s.decl.Spec
 	}
-	for id := range mutate.Nodes[*ast.Ident](p, declaration) {
+	for _, id := range mutate.Nodes[*ast.Ident](p, declaration) {
 		obj, isType := p.Info.Uses[id].(*types.TypeName)
 		for _, ret := range s.returns {
 			if isType && !facts.Means(p, ret.Pos(), id.Name, obj) {

@@ -33,7 +33,7 @@ func findStaticError(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	made := map[string][]*ast.CallExpr{}
 	var order []string
-	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+	for _, call := range mutate.Nodes[*ast.CallExpr](p, nil) {
 		if text, ok := constantError(p, call); ok && p.FuncOf(call) != nil && facts.TakesTime(p, call) {
 			if _, plain := p.IsCall(call, "errors", "New"); !plain && p.FuncOf(call).Recv != nil {
 				// An initialiser may call a method through an interface before the variable is

@@ -32,7 +32,7 @@ var offsets = [16]int{0, 2, 4, 6, 9, 11}`),
 // although it only reads them. A variable of the package is built once.
 func findStaticLiteral(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for lit := range mutate.Nodes[*ast.CompositeLit](p, nil) {
+	for _, lit := range mutate.Nodes[*ast.CompositeLit](p, nil) {
 		fn := p.FuncOf(lit)
 		if fn == nil || !facts.TakesTime(p, lit) || !constantLiteral(p, lit) || !manyElements(p, lit) ||
 			isMapLiteral(p, lit) && reachedByMethod(p, fn) {
@@ -124,7 +124,7 @@ func constantLiteral(p *mutate.Pass, lit *ast.CompositeLit) bool {
 		return false
 	}
 	// All names must mean the same at package level.
-	for id := range mutate.Nodes[*ast.Ident](p, lit) {
+	for _, id := range mutate.Nodes[*ast.Ident](p, lit) {
 		obj := p.Info.Uses[id]
 		if obj == nil {
 			continue

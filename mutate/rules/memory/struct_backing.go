@@ -39,13 +39,13 @@ for _, u := range users {
 // findStructBacking looks for loops that allocate one struct for each element of a list. One slice
 // of structs serves for all; each iteration takes the next element of it.
 func findStructBacking(p *mutate.Pass) []mutate.Site {
-	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+	for _, call := range mutate.Nodes[*ast.CallExpr](p, nil) {
 		if _, ok := p.IsCall(call, "runtime", "SetFinalizer"); ok {
 			return nil // it takes the begin of an allocation only
 		}
 	}
 	var sites []mutate.Site
-	for s := range mutate.Nodes[ast.Stmt](p, nil) {
+	for _, s := range mutate.Nodes[ast.Stmt](p, nil) {
 		// The number of iterations bounds how many structs there are, so the loop must have a
 		// length.
 		l := facts.Loops.Of(p)[s]
@@ -145,7 +145,7 @@ func pointerKept(p *mutate.Pass, v *types.Var) bool {
 
 // knownOutside reports whether the names of a type mean the same in front of a loop.
 func knownOutside(p *mutate.Pass, typ ast.Expr, loop ast.Stmt) bool {
-	for id := range mutate.Nodes[*ast.Ident](p, typ) {
+	for _, id := range mutate.Nodes[*ast.Ident](p, typ) {
 		if obj := p.Info.Uses[id]; obj != nil && obj.Parent() != nil && !facts.Means(p, loop.Pos(), id.Name, obj) {
 			return false
 		}

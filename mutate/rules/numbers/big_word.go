@@ -114,7 +114,7 @@ func findBigWords(p *mutate.Pass) []mutate.Site {
 	by := map[string][]bigCall{}
 	var names []string
 	// Group the calls by operation, in the order of the text, so that the sites keep their order.
-	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+	for _, call := range mutate.Nodes[*ast.CallExpr](p, nil) {
 		c, ok := bigCallOf(p, call)
 		if !ok {
 			continue
@@ -203,7 +203,7 @@ func newBigInt(p *mutate.Pass, e ast.Expr) bool {
 // asksForWord reports whether the function already asks whether the first operand fits into a
 // word. This rule's helpers do.
 func asksForWord(p *mutate.Pass, call *ast.CallExpr) bool {
-	for asked := range mutate.Nodes[*ast.CallExpr](p, p.FuncOf(call)) {
+	for _, asked := range mutate.Nodes[*ast.CallExpr](p, p.FuncOf(call)) {
 		if _, ok := p.IsCall(asked, "math/big", "Int.IsInt64", "Int.IsUint64"); !ok {
 			continue
 		}

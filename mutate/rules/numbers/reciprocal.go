@@ -40,7 +40,7 @@ for _, h := range hashes {
 // findReciprocal looks for divisions in loops by a divisor that stays the same.
 func findReciprocal(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for s := range mutate.Nodes[ast.Stmt](p, nil) {
+	for _, s := range mutate.Nodes[ast.Stmt](p, nil) {
 		body := syntax.LoopBody(s)
 		if body == nil || facts.IsLabelled(p, s) {
 			continue
@@ -51,7 +51,7 @@ func findReciprocal(p *mutate.Pass) []mutate.Site {
 		}
 		// The divisor must stay the same during the loop, and be unsigned and small enough for the
 		// method to be exact. A constant one is the compiler's own business.
-		for b := range mutate.Nodes[*ast.BinaryExpr](p, body) {
+		for _, b := range mutate.Nodes[*ast.BinaryExpr](p, body) {
 			if b.Op != token.QUO && b.Op != token.REM || p.Info.Types[b.Y].Value != nil || !smallUnsigned(p, b) ||
 				!facts.Stable(p, b.Y, s) || facts.CallsFunction(p, b.Y) || facts.InLiteral(p, b, s) {
 				continue

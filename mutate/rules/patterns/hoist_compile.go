@@ -39,7 +39,7 @@ var isDatePattern = regexp.MustCompile("^\\d{4}-\\d\\d$")`),
 // call. In init they are made once anyway.
 func findHoistCompile(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+	for _, call := range mutate.Nodes[*ast.CallExpr](p, nil) {
 		// Code that runs once at the start gains nothing.
 		if p.FuncOf(call) == nil || inInit(p, call) {
 			continue

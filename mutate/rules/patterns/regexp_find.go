@@ -63,7 +63,7 @@ func findRegexpFind(p *mutate.Pass) []mutate.Site {
 	index := map[string]*searchSite{}
 	// The call must be a method of a pattern whose text is known, with the usual rule of the
 	// leftmost-first match.
-	for e := range mutate.Nodes[*ast.CallExpr](p, nil) {
+	for _, e := range mutate.Nodes[*ast.CallExpr](p, nil) {
 		call, ok := p.IsCall(e, "regexp", searches...)
 		if !ok || p.FuncOf(call) == nil {
 			continue
@@ -109,7 +109,7 @@ func findRegexpFind(p *mutate.Pass) []mutate.Site {
 // prefersLongest reports whether code makes a pattern prefer the longest match, which it may at any
 // time. The pattern may have another name there.
 func prefersLongest(p *mutate.Pass) bool {
-	for id := range mutate.Nodes[*ast.Ident](p, nil) {
+	for _, id := range mutate.Nodes[*ast.Ident](p, nil) {
 		fn, ok := p.Info.Uses[id].(*types.Func)
 		if ok && fn.Name() == "Longest" && fn.Pkg() != nil && fn.Pkg().Path() == "regexp" {
 			return true

@@ -52,7 +52,7 @@ type patternSite struct {
 func findRegexpMatch(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	index := map[string]*patternSite{}
-	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+	for _, call := range mutate.Nodes[*ast.CallExpr](p, nil) {
 		method, ok := p.IsCall(call, "regexp", "Regexp.MatchString", "Regexp.Match")
 		if !ok || p.FuncOf(call) == nil {
 			continue

@@ -12,7 +12,7 @@ func selfCalls(p *mutate.Pass, fn *ast.FuncDecl) []*ast.CallExpr {
 	if fn.Body == nil {
 		return nil
 	}
-	for call := range mutate.Nodes[*ast.CallExpr](p, fn.Body) {
+	for _, call := range mutate.Nodes[*ast.CallExpr](p, fn.Body) {
 		if p.Callee(call) == p.Info.Defs[fn.Name] {
 			out = append(out, call)
 		}

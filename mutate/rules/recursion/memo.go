@@ -75,7 +75,7 @@ func canMemoise(p *mutate.Pass, fn *ast.FuncDecl, calls []*ast.CallExpr) bool {
 		return false // code uses the function as a value
 	}
 	// A closure may keep a call for later.
-	for lit := range mutate.Nodes[*ast.FuncLit](p, fn.Body) {
+	for _, lit := range mutate.Nodes[*ast.FuncLit](p, fn.Body) {
 		_ = lit
 		return false
 	}
@@ -93,7 +93,7 @@ func orderedKindOf(t types.Type) types.BasicInfo {
 
 // readsChanging reports whether fn reads a variable that is not frozen.
 func readsChanging(p *mutate.Pass, fn *ast.FuncDecl) bool {
-	for id := range mutate.Nodes[*ast.Ident](p, fn.Body) {
+	for _, id := range mutate.Nodes[*ast.Ident](p, fn.Body) {
 		if v, ok := p.Info.Uses[id].(*types.Var); ok && p.IsGlobal(v) && !p.Frozen(v) {
 			return true
 		}

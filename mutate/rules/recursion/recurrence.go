@@ -116,7 +116,7 @@ func (r *recur) readStep(p *mutate.Pass) error {
 	// Find the calls of the function itself. Each must go k steps down, by a constant: an iteration
 	// keeps the last few values only.
 	other := map[ast.Node]bool{}
-	for call := range mutate.Nodes[*ast.CallExpr](p, r.step) {
+	for _, call := range mutate.Nodes[*ast.CallExpr](p, r.step) {
 		if p.Decl(p.Callee(call)) != r.fn {
 			continue
 		}
@@ -140,7 +140,7 @@ func (r *recur) readStep(p *mutate.Pass) error {
 	}
 	// All else must be arithmetic on n and constants. The iteration evaluates it in another
 	// order and for values below n, so effects, panics and variables are ruled out.
-	for e := range mutate.Nodes[ast.Expr](p, r.step) {
+	for _, e := range mutate.Nodes[ast.Expr](p, r.step) {
 		if other[e] {
 			continue
 		}

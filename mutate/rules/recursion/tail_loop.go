@@ -39,7 +39,7 @@ var tailLoop = &mutate.Mutator{
 
 func findTailLoop(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
+	for _, fn := range mutate.Nodes[*ast.FuncDecl](p, nil) {
 		calls := selfCalls(p, fn)
 		if len(calls) == 0 || fn.Recv != nil || fn.Type.TypeParams != nil || !tailSafe(p, fn, calls) {
 			continue
@@ -85,7 +85,7 @@ func tailSafe(p *mutate.Pass, fn *ast.FuncDecl, calls []*ast.CallExpr) bool {
 // redeclaresName reports whether the body declares something else of the same name, which an
 // argument or the assignment could mean.
 func redeclaresName(p *mutate.Pass, v *types.Var, n ast.Node) bool {
-	for id := range mutate.Nodes[*ast.Ident](p, n) {
+	for _, id := range mutate.Nodes[*ast.Ident](p, n) {
 		if obj := p.Info.Defs[id]; obj != nil && id.Name == v.Name() {
 			return true
 		}
@@ -152,7 +152,7 @@ func changedOnly(names, values []string) string {
 // results.
 func tailStatement(p *mutate.Pass, fn *ast.FuncDecl, call *ast.CallExpr) (ast.Stmt, bool) {
 	for _, a := range call.Args {
-		for inner := range mutate.Nodes[*ast.CallExpr](p, a) {
+		for _, inner := range mutate.Nodes[*ast.CallExpr](p, a) {
 			if p.Callee(inner) == p.Info.Defs[fn.Name] {
 				return nil, false
 			}

@@ -42,7 +42,7 @@ for i := range byKey {
 // findSortKeys looks for sorts by a single key whose computation costs a call.
 func findSortKeys(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for st := range mutate.Nodes[*ast.ExprStmt](p, nil) {
+	for _, st := range mutate.Nodes[*ast.ExprStmt](p, nil) {
 		call, ok := st.X.(*ast.CallExpr)
 		if !ok {
 			continue
@@ -64,7 +64,7 @@ func findSortKeys(p *mutate.Pass) []mutate.Site {
 func callsSomething(p *mutate.Pass, s *sortCall, key ast.Expr) bool {
 	found := false
 	// Each call in the key must be pure except for the element, so that one call can replace many.
-	for call := range mutate.Nodes[*ast.CallExpr](p, key) {
+	for _, call := range mutate.Nodes[*ast.CallExpr](p, key) {
 		if p.Info.Types[call.Fun].IsType() {
 			continue
 		}

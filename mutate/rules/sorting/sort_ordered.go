@@ -41,7 +41,7 @@ type orderedSort struct {
 // findSortOrdered looks for sorts of lists in the order of the language, upwards or downwards.
 func findSortOrdered(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for stmt := range mutate.Nodes[*ast.ExprStmt](p, nil) {
+	for _, stmt := range mutate.Nodes[*ast.ExprStmt](p, nil) {
 		call, ok := p.IsCall(stmt.X, "sort", "Sort", "Stable")
 		if _, at := p.Siblings(stmt); !ok || at < 0 || len(call.Args) != 1 || facts.IsLabelled(p, stmt) ||
 			!p.GoAtLeast(21) {

@@ -84,7 +84,7 @@ func findSortedMerge(p *mutate.Pass) []mutate.Site {
 }
 
 func callsSort(p *mutate.Pass, fn *ast.FuncDecl) bool {
-	for call := range mutate.Nodes[*ast.CallExpr](p, fn.Body) {
+	for _, call := range mutate.Nodes[*ast.CallExpr](p, fn.Body) {
 		if _, ok := p.IsCall(call, "sort", "Strings", "Ints", "Slice", "SliceStable", "Sort", "Stable"); ok {
 			return true
 		}
@@ -98,7 +98,7 @@ func callsSort(p *mutate.Pass, fn *ast.FuncDecl) bool {
 // dropsDuplicates looks for signs that the code drops duplicates: Compact, a map, or a test of two
 // elements for equality.
 func dropsDuplicates(p *mutate.Pass, fn *ast.FuncDecl) bool {
-	for e := range mutate.Nodes[ast.Expr](p, fn.Body) {
+	for _, e := range mutate.Nodes[ast.Expr](p, fn.Body) {
 		if _, ok := p.IsCall(e, "slices", "Compact", "CompactFunc", "Contains"); ok {
 			return true
 		}
@@ -126,7 +126,7 @@ func hasFastPath(p *mutate.Pass, fn *ast.FuncDecl, list types.Type) bool {
 	if _, ok := s.Body.List[0].(*ast.ReturnStmt); !ok {
 		return false
 	}
-	for call := range mutate.Nodes[*ast.CallExpr](p, s) {
+	for _, call := range mutate.Nodes[*ast.CallExpr](p, s) {
 		// A call of the function itself, with its lists exchanged, is no other path.
 		helper := p.Decl(p.Callee(call))
 		if helper == nil || helper == fn {

@@ -128,12 +128,12 @@ func (s *sortCall) key(p *mutate.Pass, ret *ast.ReturnStmt, unequal *ast.BinaryE
 	if f := p.Effects(k.less); f.Writes {
 		return false
 	}
-	for u := range mutate.Nodes[*ast.UnaryExpr](p, k.less) {
+	for _, u := range mutate.Nodes[*ast.UnaryExpr](p, k.less) {
 		if u.Op == token.AND {
 			return false // the copy of an element has another address
 		}
 	}
-	for sel := range mutate.Nodes[*ast.SelectorExpr](p, ret) {
+	for _, sel := range mutate.Nodes[*ast.SelectorExpr](p, ret) {
 		ofElement := s.mentions(p, sel.X, s.i) || s.mentions(p, sel.X, s.j)
 		if ofElement && p.PointerMethod(sel) && !looksThroughReceiver(p, sel) {
 			return false
@@ -215,7 +215,7 @@ func (s *sortCall) uses(p *mutate.Pass, body ast.Node) (n int) {
 	if s.slice != nil {
 		return len(p.Uses(s.slice, body))
 	}
-	for sel := range mutate.Nodes[*ast.SelectorExpr](p, body) {
+	for _, sel := range mutate.Nodes[*ast.SelectorExpr](p, body) {
 		if s.is(p, sel) {
 			n++
 		}
@@ -246,7 +246,7 @@ func (s *sortCall) with(p *mutate.Pass, e ast.Expr, name string) string {
 // indexesOnly reports whether body uses i and j only for x[i] and x[j], and x in no other way.
 func (s *sortCall) indexesOnly(p *mutate.Pass, body ast.Node) bool {
 	n := 0
-	for ix := range mutate.Nodes[*ast.IndexExpr](p, body) {
+	for _, ix := range mutate.Nodes[*ast.IndexExpr](p, body) {
 		if s.is(p, ix.X) && (p.Var(ix.Index) == s.i || p.Var(ix.Index) == s.j) {
 			n++
 		}
@@ -278,13 +278,13 @@ func keepsValueInSort(p *mutate.Pass, e, order ast.Expr) bool {
 		return true
 	}
 	// The variable is captured, but no function literal sets it.
-	for lit := range mutate.Nodes[*ast.FuncLit](p, p.FuncOf(e)) {
+	for _, lit := range mutate.Nodes[*ast.FuncLit](p, p.FuncOf(e)) {
 		if p.Assigned(v, lit) {
 			return false
 		}
 	}
 	// The body of a range over a function is a function, too.
-	for r := range mutate.Nodes[*ast.RangeStmt](p, p.FuncOf(e)) {
+	for _, r := range mutate.Nodes[*ast.RangeStmt](p, p.FuncOf(e)) {
 		_, calls := p.Info.TypeOf(r.X).Underlying().(*types.Signature)
 		if calls && p.Assigned(v, r.Body) {
 			return false // an iterator runs the body whenever it likes

@@ -316,7 +316,7 @@ func sumLengths(p *mutate.Pass, r *ast.RangeStmt, v *types.Var) (text, total str
 	}
 	// Constants in the body are written at most once an element.
 	fixed := 0
-	for lit := range mutate.Nodes[*ast.BasicLit](p, r.Body) {
+	for _, lit := range mutate.Nodes[*ast.BasicLit](p, r.Body) {
 		if s, ok := facts.ConstString(p, lit); ok {
 			fixed += len(s)
 		} else if lit.Kind == token.CHAR {
@@ -383,7 +383,7 @@ func sizedBuilder(p *mutate.Pass, d facts.Declaration, rest []ast.Stmt) *builder
 // asksCapacity reports whether code already grows the builder, or reads the capacity of any
 // builder: this one may be handed to it.
 func asksCapacity(p *mutate.Pass, v *types.Var) bool {
-	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+	for _, call := range mutate.Nodes[*ast.CallExpr](p, nil) {
 		if _, asks := p.IsCall(call, "strings", "Builder.Cap"); asks {
 			return true
 		}

@@ -103,7 +103,7 @@ func hasValue(p *mutate.Pass, call ast.Expr) bool {
 // out. The compiler then sees that later tests ask for found again.
 func findCutsInPlace(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for as := range mutate.Nodes[*ast.AssignStmt](p, nil) {
+	for _, as := range mutate.Nodes[*ast.AssignStmt](p, nil) {
 		call, ok := ast.Unparen(as.Rhs[0]).(*ast.CallExpr)
 		if !ok || len(call.Args) != 2 || p.FuncOf(as) == nil {
 			continue

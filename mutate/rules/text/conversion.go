@@ -34,7 +34,7 @@ var twinsOfChars = []string{"ContainsAny", "ContainsRune", "IndexAny", "IndexByt
 
 func findConversions(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+	for _, call := range mutate.Nodes[*ast.CallExpr](p, nil) {
 		if edits := conversionEdits(p, call); edits != nil {
 			sites = append(sites, edit.Site(call, p.Text(call), edits...))
 		}

@@ -35,7 +35,7 @@ const maxJoined = 64
 
 func findJoinConcat(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for e := range mutate.Nodes[*ast.CallExpr](p, nil) {
+	for _, e := range mutate.Nodes[*ast.CallExpr](p, nil) {
 		call, ok := p.IsCall(e, "strings", "Join")
 		if !ok {
 			continue

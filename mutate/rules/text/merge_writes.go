@@ -62,7 +62,7 @@ type writeCall struct {
 
 func findMergeWrites(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for list := range p.Lists() {
+	for _, list := range p.Lists() {
 		for i := 0; i < len(list); i++ {
 			r := runOfWrites(p, list[i:])
 			// With few pieces, joining them first costs as much as it saves.
@@ -140,7 +140,7 @@ func plainText(p *mutate.Pass, w writeCall) bool {
 	ok := !p.Effects(w.arg).Writes && !readsRoom(p, w.arg) &&
 		(w.kind != "bufio.Writer" || !readsOfWriter(p, w.arg))
 	// Conversions, len and pure functions of plain values depend on their operands alone.
-	for call := range mutate.Nodes[*ast.CallExpr](p, w.arg) {
+	for _, call := range mutate.Nodes[*ast.CallExpr](p, w.arg) {
 		if p.Info.Types[call.Fun].IsType() {
 			ok = ok && facts.IsBasic(p.Info.TypeOf(call.Args[0]))
 			continue
@@ -158,7 +158,7 @@ func plainText(p *mutate.Pass, w writeCall) bool {
 		}
 	}
 	// Names are variables or fields here; a function's name would be a value that may be called.
-	for id := range mutate.Nodes[*ast.Ident](p, w.arg) {
+	for _, id := range mutate.Nodes[*ast.Ident](p, w.arg) {
 		v, isVar := p.Info.Uses[id].(*types.Var)
 		ok = ok && (!isVar || v.IsField() || facts.IsLocal(p, v) || p.IsGlobal(v))
 	}
@@ -168,7 +168,7 @@ func plainText(p *mutate.Pass, w writeCall) bool {
 // readsRoom reports whether an expression reads a byte of memory that may be a buffer's. The maker
 // of a buffer may have given it an array of its own.
 func readsRoom(p *mutate.Pass, e ast.Expr) bool {
-	for n := range mutate.Nodes[ast.Expr](p, e) {
+	for _, n := range mutate.Nodes[ast.Expr](p, e) {
 		// Only bytes can be part of a buffer's memory.
 		if !p.Info.Types[n].IsValue() || !facts.IsPredeclared(p, n, types.Uint8) {
 			continue
@@ -193,7 +193,7 @@ func readsRoom(p *mutate.Pass, e ast.Expr) bool {
 func readsOfWriter(p *mutate.Pass, e ast.Expr) bool {
 	// A field of a type with a Write method may count what was written. bufio's own writers are
 	// known.
-	for sel := range mutate.Nodes[*ast.SelectorExpr](p, e) {
+	for _, sel := range mutate.Nodes[*ast.SelectorExpr](p, e) {
 		if s := p.Info.Selections[sel]; s != nil && s.Kind() == types.FieldVal {
 			write, _, _ := types.LookupFieldOrMethod(s.Recv(), true, p.Pkg, "Write")
 			if fn, ok := write.(*types.Func); ok && fn.Pkg().Path() != "bufio" {
@@ -202,7 +202,7 @@ func readsOfWriter(p *mutate.Pass, e ast.Expr) bool {
 		}
 	}
 	// Variables must be steady, or at least out of reach of the writer behind.
-	for id := range mutate.Nodes[*ast.Ident](p, e) {
+	for _, id := range mutate.Nodes[*ast.Ident](p, e) {
 		v, ok := p.Info.Uses[id].(*types.Var)
 		switch {
 		case !ok || v.IsField():
@@ -231,7 +231,7 @@ func textFunction(fn *types.Func) bool {
 // noteFields notes the pointers of whose fields an expression takes one in any case. A method may
 // be called on a pointer that is nil.
 func noteFields(p *mutate.Pass, e ast.Expr, looked map[*types.Var]bool) {
-	for sel := range mutate.Nodes[*ast.SelectorExpr](p, e) {
+	for _, sel := range mutate.Nodes[*ast.SelectorExpr](p, e) {
 		if v := p.Var(sel.X); v != nil && facts.Dereferences(p, v, e) {
 			looked[v] = true
 		}
@@ -242,7 +242,7 @@ func noteFields(p *mutate.Pass, e ast.Expr, looked map[*types.Var]bool) {
 // looked at, if code never sets them anew.
 func noteEarlier(p *mutate.Pass, e ast.Expr, first ast.Stmt, looked map[*types.Var]bool) {
 	fn := p.FuncOf(first)
-	for sel := range mutate.Nodes[*ast.SelectorExpr](p, e) {
+	for _, sel := range mutate.Nodes[*ast.SelectorExpr](p, e) {
 		v := p.Var(sel.X)
 		if fn != nil && v != nil && !looked[v] && facts.IsLocal(p, v) && !p.Assigned(v, fn) &&
 			!facts.Captured.Of(p)[v] && facts.DereferencedBefore(p, v, first) {

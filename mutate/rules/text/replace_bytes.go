@@ -46,7 +46,7 @@ func replaceChars(s string) string {
 func findReplaceBytes(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
 	inner := map[ast.Expr]bool{}
-	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+	for _, call := range mutate.Nodes[*ast.CallExpr](p, nil) {
 		if inner[call] {
 			continue
 		}

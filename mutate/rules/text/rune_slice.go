@@ -37,7 +37,7 @@ var runeSlice = &mutate.Mutator{
 // itself gives the same runes without a slice.
 func findRuneSlice(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for r := range mutate.Nodes[*ast.RangeStmt](p, nil) {
+	for _, r := range mutate.Nodes[*ast.RangeStmt](p, nil) {
 		from, ok := facts.ConvertsTo(p, r.X, "[]rune")
 		// Without an index the loop over the text is the same. With one, the index must count
 		// runes, not bytes. Since Go 1.22 each iteration has a variable of its own; before, nothing
@@ -49,7 +49,7 @@ func findRuneSlice(p *mutate.Pass) []mutate.Site {
 			sites = append(sites, edit.Site(r, "loop over "+p.Text(r.X), countedRunes(p, r, from)...))
 		}
 	}
-	for ix := range mutate.Nodes[*ast.IndexExpr](p, nil) {
+	for _, ix := range mutate.Nodes[*ast.IndexExpr](p, nil) {
 		from, ok := facts.ConvertsTo(p, ix.X, "[]rune")
 		if ok && p.IsInt(ix.Index, 0) && p.FuncOf(ix) != nil && !p.Changes(ix) && !facts.AssignedTo(p, ix) {
 			sites = append(sites, edit.Site(ix, p.Text(ix), firstRune(p, ix, from)...))
@@ -123,7 +123,7 @@ func onlyRanged(p *mutate.Pass, d facts.Declaration, from ast.Expr) []mutate.Edi
 
 // meansSame reports whether all names in an expression mean the same at a position.
 func meansSame(p *mutate.Pass, e ast.Expr, pos token.Pos) bool {
-	for id := range mutate.Nodes[*ast.Ident](p, e) {
+	for _, id := range mutate.Nodes[*ast.Ident](p, e) {
 		sel, ok := p.Parent(id).(*ast.SelectorExpr)
 		if !(ok && sel.Sel == id) && !facts.Means(p, pos, id.Name, p.Info.Uses[id]) {
 			return false

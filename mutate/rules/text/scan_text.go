@@ -100,7 +100,7 @@ func scanOf(p *mutate.Pass, call *ast.CallExpr) *scan {
 
 // isScanner reports whether this rule wrote a function: it calls steps of the kit.
 func isScanner(p *mutate.Pass, fn *ast.FuncDecl) bool {
-	for call := range mutate.Nodes[*ast.CallExpr](p, fn) {
+	for _, call := range mutate.Nodes[*ast.CallExpr](p, fn) {
 		callee := p.Decl(p.Callee(call))
 		copies := func(name string) bool { return example.IsCopy(p, callee, name) }
 		if callee != nil && slices.ContainsFunc(scanHelpers, copies) {

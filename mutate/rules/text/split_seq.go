@@ -137,7 +137,7 @@ func asksOnly(m *example.Match) bool {
 	p, e := m.Pass, ast.Unparen(m.Expr("blank"))
 	asked := ast.Expr(&ast.CallExpr{Fun: e})
 	if lit, ok := e.(*ast.FuncLit); ok {
-		for id := range mutate.Nodes[*ast.Ident](p, lit) {
+		for _, id := range mutate.Nodes[*ast.Ident](p, lit) {
 			v, ok := p.Info.Uses[id].(*types.Var)
 			inner := ok && lit.Pos() <= v.Pos() && v.Pos() < lit.End()
 			if ok && facts.IsLocal(p, v) && !inner && p.Assigned(v, p.FuncOf(lit)) {

@@ -47,7 +47,7 @@ type formatSite struct {
 // have a plain form.
 func findSprintf(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+	for _, call := range mutate.Nodes[*ast.CallExpr](p, nil) {
 		// The call may be a value, an error or a write to a writer. The kind decides what takes its
 		// place.
 		f := &formatSite{call: call, node: call, kind: "value"}

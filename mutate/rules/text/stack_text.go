@@ -42,7 +42,7 @@ type textSite struct {
 // findStackText looks for sums of texts with at least one part that formats a value.
 func findStackText(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for sum := range mutate.Nodes[*ast.BinaryExpr](p, nil) {
+	for _, sum := range mutate.Nodes[*ast.BinaryExpr](p, nil) {
 		// Take whole sums of texts only, at least one part of which formats something.
 		if sum.Op != token.ADD || !facts.IsExactString(p, sum) || p.Info.Types[sum].Value != nil ||
 			!facts.TakesTime(p, sum) ||

@@ -34,7 +34,7 @@ var stringMethod = &mutate.Mutator{
 // is cheaper to call directly.
 func findStringMethods(p *mutate.Pass) []mutate.Site {
 	var sites []mutate.Site
-	for call := range mutate.Nodes[*ast.CallExpr](p, nil) {
+	for _, call := range mutate.Nodes[*ast.CallExpr](p, nil) {
 		args := call.Args
 		// The format comes first, or after a writer or a slice.
 		_, hasFormat := p.IsCall(call, "fmt", "Sprintf", "Errorf")
@@ -82,7 +82,7 @@ func mayAskEarly(p *mutate.Pass, e ast.Expr, name string, args []ast.Expr) bool 
 
 // unmovedAll reports whether an expression only uses what no call of a function can change.
 func unmovedAll(p *mutate.Pass, e ast.Expr) bool {
-	for id := range mutate.Nodes[*ast.Ident](p, e) {
+	for _, id := range mutate.Nodes[*ast.Ident](p, e) {
 		if v := p.Var(id); v != nil && !v.IsField() && !facts.KeepsValueOver(p, id) {
 			return false
 		}

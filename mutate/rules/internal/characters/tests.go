@@ -128,7 +128,7 @@ func IsPredicate(p *mutate.Pass, fn *ast.FuncDecl) bool {
 // CountComparisons counts the comparisons of a predicate; a call counts as three.
 func CountComparisons(p *mutate.Pass, fn *ast.FuncDecl) int {
 	n := 0
-	for e := range mutate.Nodes[ast.Expr](p, fn.Body) {
+	for _, e := range mutate.Nodes[ast.Expr](p, fn.Body) {
 		switch e := e.(type) {
 		case *ast.BinaryExpr:
 			if e.Op != token.LAND && e.Op != token.LOR {
@@ -138,7 +138,7 @@ func CountComparisons(p *mutate.Pass, fn *ast.FuncDecl) int {
 			n += 3
 		}
 	}
-	for c := range mutate.Nodes[*ast.CaseClause](p, fn.Body) {
+	for _, c := range mutate.Nodes[*ast.CaseClause](p, fn.Body) {
 		n += len(c.List)
 	}
 	return n

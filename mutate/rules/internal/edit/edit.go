@@ -184,7 +184,7 @@ func SitesOf[N ast.Node, S any](
 ) func(*mutate.Pass) []mutate.Site {
 	return func(p *mutate.Pass) []mutate.Site {
 		var sites []mutate.Site
-		for n := range mutate.Nodes[N](p, nil) {
+		for _, n := range mutate.Nodes[N](p, nil) {
 			if s := parse(p, n); s != nil {
 				sites = append(sites, mutate.Site{Node: n, Label: label(p, s), Data: s})
 			}
