@@ -142,8 +142,6 @@ var rare = map[string]string{
 		"another length, and the edit is one test. It was counted in 17 of the modules only.",
 	"first-value": "Options with defaults and comparisons by several keys call cmp.Or, which is new. Each call makes " +
 		"a list in memory, and computes values that nothing needs.",
-	"splice-iterator": "Iterators are new in Go and spread; a body with a return is a call for each element, which " +
-		"the source does not show. It was counted in 15 of the modules only: the others have no iterators.",
 	"map-entry": "Counting and grouping by keys is what services do in their inner loops, and each look-up hashes " +
 		"the key anew. It was counted in 12 of the modules only.",
 	"local-field": "Scanners and readers of bits advance a field in their innermost loops, and each turn waits for " +

@@ -24,7 +24,6 @@ var Rules = []*mutate.Mutator{
 	rangeArray,
 	unswitch,
 	fuseLoops,
-	spliceIterator,
 	earlyExit,
 	runeByteLoop,
 }
