@@ -129,8 +129,7 @@ func fold(s reflect.Value, join func(a, b reflect.Value) reflect.Value) (reflect
 	return all, true
 }
 
-// larger is the language's max. NaN and the signs of zeros have no place in the order of cmp.Compare
-// that max gives them.
+// larger is the language's max, which gives NaN and signs of zeros other places than cmp.Compare.
 func larger(a, b reflect.Value) reflect.Value {
 	switch {
 	case a.CanFloat():
