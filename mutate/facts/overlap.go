@@ -245,6 +245,10 @@ func readsArgumentsOnly(p *mutate.Pass, call *ast.CallExpr) bool {
 // Spares reports whether types alone show that a change leaves the values at some places as they
 // are.
 func (c Change) Spares(p *mutate.Pass, places ...Place) bool {
+	// The helper of a generic function writes a type where that has the name of a parameter.
+	if IsGeneric(p, c.At) {
+		return false
+	}
 	changed, ok := c.places(p)
 	return ok && !slices.ContainsFunc(changed, func(a Place) bool { return slices.ContainsFunc(places, a.Overlaps) })
 }
