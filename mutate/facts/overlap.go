@@ -129,6 +129,15 @@ func (a Place) within(b Place) bool {
 	return containsType(b.Type, func(t types.Type) bool { return sameMemory(t, a.Type) })
 }
 
+// SameField reports whether two selected fields may be the same one of the same value.
+func SameField(a, b *types.Selection) bool {
+	if a.Obj().(*types.Var).Origin() == b.Obj().(*types.Var).Origin() {
+		return true
+	}
+	at, other := a.Index(), b.Index()
+	return at[len(at)-1] == other[len(other)-1] && sameMemory(structAround(a), structAround(b))
+}
+
 // sameMemory reports whether a pointer to a value of one type may be converted to a pointer to the
 // other type.
 func sameMemory(a, b types.Type) bool {
