@@ -276,7 +276,7 @@ func MapKept(p *mutate.Pass, m ast.Expr, code ast.Node) bool {
 	}
 	otherElement := func(l ast.Expr) bool {
 		ix, ok := ast.Unparen(l).(*ast.IndexExpr)
-		return ok && !syntax.Is[*types.Map](p.Info.TypeOf(ix.X)) && IsBasic(p.Info.TypeOf(ix))
+		return ok && ElemOf(p.Info.TypeOf(ix.X)) != nil && IsBasic(p.Info.TypeOf(ix)) // no map under a parameter's name
 	}
 	return ChangesOnly(p, code, otherElement, func(call *ast.CallExpr) bool {
 		_, grows := p.IsBuiltin(call, "append")

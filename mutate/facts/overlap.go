@@ -129,6 +129,15 @@ func (a Place) within(b Place) bool {
 	return containsType(b.Type, func(t types.Type) bool { return sameMemory(t, a.Type) })
 }
 
+// SameField reports whether two selected fields may be the same one of the same value.
+func SameField(a, b *types.Selection) bool {
+	if a.Obj().(*types.Var).Origin() == b.Obj().(*types.Var).Origin() {
+		return true
+	}
+	at, other := a.Index(), b.Index()
+	return at[len(at)-1] == other[len(other)-1] && sameMemory(structAround(a), structAround(b))
+}
+
 // sameMemory reports whether a pointer to a value of one type may be converted to a pointer to the
 // other type.
 func sameMemory(a, b types.Type) bool {
@@ -217,8 +226,8 @@ func partOnly(p *mutate.Pass, e ast.Expr) bool {
 }
 
 // readsArgumentsOnly reports whether a call reads nothing but the values of its arguments: it is a
-// conversion, the length of something that is no map, or a function of the library that takes plain
-// values.
+// conversion, the length of something other than a map or a channel, or a function of the library
+// that takes plain values.
 func readsArgumentsOnly(p *mutate.Pass, call *ast.CallExpr) bool {
 	if p.Info.Types[call.Fun].IsType() {
 		return true
@@ -226,7 +235,7 @@ func readsArgumentsOnly(p *mutate.Pass, call *ast.CallExpr) bool {
 	switch fn := p.Callee(call).(type) {
 	case *types.Builtin:
 		return slices.Contains([]string{"len", "cap", "min", "max"}, fn.Name()) &&
-			!syntax.Is[*types.Map](p.Info.TypeOf(call.Args[0]))
+			!syntax.Is[*types.Map](p.Info.TypeOf(call.Args[0])) && !syntax.Is[*types.Chan](p.Info.TypeOf(call.Args[0]))
 	case *types.Func:
 		if fn.Pkg() == nil || !symbol.Standard(fn.Pkg().Path()) || neighbours(fn.Pkg(), p.Pkg) ||
 			fn.Signature().Recv() != nil {
@@ -245,6 +254,10 @@ func readsArgumentsOnly(p *mutate.Pass, call *ast.CallExpr) bool {
 // Spares reports whether types alone show that a change leaves the values at some places as they
 // are.
 func (c Change) Spares(p *mutate.Pass, places ...Place) bool {
+	// The helper of a generic function writes a type where that has the name of a parameter.
+	if IsGeneric(p, c.At) {
+		return false
+	}
 	changed, ok := c.places(p)
 	return ok && !slices.ContainsFunc(changed, func(a Place) bool { return slices.ContainsFunc(places, a.Overlaps) })
 }

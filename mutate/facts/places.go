@@ -99,8 +99,8 @@ func oneStep(p *mutate.Pass, e *ast.SelectorExpr) bool {
 // keptByUse reports whether the loop uses a variable such that one field of it stays, and makes no
 // store of such a value elsewhere.
 func keptByUse(p *mutate.Pass, e *ast.SelectorExpr, loop ast.Stmt) bool {
-	base, field := p.Var(e.X), p.Info.Selections[e].Obj()
-	return base != nil && storesAround(p, base, field, loop) && !MayReplace(p, loop) &&
+	base, field := p.Var(e.X), p.Info.Selections[e]
+	return base != nil && storesAround(p, base, field.Obj(), loop) && !MayReplace(p, loop) &&
 		!(IsBasic(p.Info.TypeOf(e)) && mayReplaceText(p, field, loop))
 }
 
@@ -140,11 +140,11 @@ func storesAround(p *mutate.Pass, base *types.Var, kept types.Object, loop ast.N
 
 // mayReplaceText reports whether the loop may store a string where a field is: through a pointer,
 // in an element, or in the field itself.
-func mayReplaceText(p *mutate.Pass, field types.Object, loop ast.Node) bool {
+func mayReplaceText(p *mutate.Pass, field *types.Selection, loop ast.Node) bool {
 	return !ChangesOnly(p, loop, func(l ast.Expr) bool {
 		sel, ok := ast.Unparen(l).(*ast.SelectorExpr)
 		return !syntax.IsText(p.Info.TypeOf(l)) ||
-			ok && p.Info.Selections[sel] != nil && p.Info.Selections[sel].Obj() != field
+			ok && p.Info.Selections[sel] != nil && !SameField(p.Info.Selections[sel], field)
 	}, func(call *ast.CallExpr) bool {
 		_, grows := p.IsBuiltin(call, "append")
 		return grows && !syntax.IsText(ElemOf(p.Info.TypeOf(call)))

@@ -72,8 +72,14 @@ func DereferencedBefore(p *mutate.Pass, base *types.Var, loop ast.Stmt) bool {
 		}
 	}
 	// So is a plain statement of the list in front of the loop.
-	list, i := p.Siblings(loop)
-	if Pointed(p, base) || p.IsGlobal(base) {
+	return DereferencedInFront(p, base, loop)
+}
+
+// DereferencedInFront reports whether a statement of the same list in front of another one
+// certainly reads a field of base, which still has its value.
+func DereferencedInFront(p *mutate.Pass, base *types.Var, s ast.Stmt) bool {
+	list, i := p.Siblings(s)
+	if Pointed(p, base) || p.IsGlobal(base) || Captured.Of(p)[base] && p.Assigned(base, p.File) {
 		return false // it may point elsewhere by now
 	}
 	for _, s := range slices.Backward(list[:max(i, 0)]) {

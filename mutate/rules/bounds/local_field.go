@@ -44,6 +44,7 @@ type fieldLoop struct {
 	stmt  ast.Stmt
 	base  *types.Var
 	field *types.Var
+	at    *types.Selection    // of the field
 	uses  []*ast.SelectorExpr // of the field, in the loop
 	exits []ast.Stmt          // the returns in the loop
 }
@@ -86,7 +87,7 @@ func fieldLoopOf(p *mutate.Pass, s ast.Stmt, sel *ast.SelectorExpr) (*fieldLoop,
 		!facts.IsBasic(at.Type()) && !facts.IsSlice(at.Type()) || syntax.Has(at.Type(), types.IsComplex) {
 		return nil, false
 	}
-	l := &fieldLoop{stmt: s, base: base, field: at.Obj().(*types.Var)}
+	l := &fieldLoop{stmt: s, base: base, field: at.Obj().(*types.Var), at: at}
 	for _, use := range mutate.Nodes[*ast.SelectorExpr](p, s) {
 		if p.Same(use, sel) {
 			l.uses = append(l.uses, use)
@@ -199,7 +200,7 @@ func (l *fieldLoop) passes(p *mutate.Pass, n ast.Node) bool {
 // names reports whether an expression names the field, of any variable.
 func (l *fieldLoop) names(p *mutate.Pass, e *ast.SelectorExpr) bool {
 	s := p.Info.Selections[e]
-	return s != nil && s.Obj() == types.Object(l.field)
+	return s != nil && s.Kind() == types.FieldVal && facts.SameField(s, l.at)
 }
 
 // passesCall reports whether a call neither changes memory nor reads the field.
@@ -265,8 +266,12 @@ func (l *fieldLoop) mayHold(t types.Type) bool {
 	}
 	switch u := t.Underlying().(type) {
 	case *types.Struct:
+		// A pointer may have been converted to the type of a like struct.
+		if types.IdenticalIgnoreTags(u, syntax.Pointee(l.base.Type()).Underlying()) {
+			return true
+		}
 		for f := range u.Fields() {
-			if f == l.field || !facts.IsBasic(f.Type()) && l.mayHold(f.Type()) {
+			if f.Origin() == l.field.Origin() || !facts.IsBasic(f.Type()) && l.mayHold(f.Type()) {
 				return true
 			}
 		}

@@ -89,21 +89,21 @@ func outerTests(p *mutate.Pass, test *ast.IfStmt) (outer, inner []ast.Expr) {
 	if !looksUp(p, as.Rhs[0]) {
 		return nil, nil
 	}
+	panics := false // a part that may panic does so before those behind it
 	for _, e := range syntax.Operands(test.Cond, token.LAND) {
 		bases, plain := fieldsOnly(p, e)
 		nils := slices.ContainsFunc(bases, func(v *types.Var) bool { return !read(p, v, test, test.Init) })
 		switch {
 		case p.Effects(e).Writes:
 			return nil, nil
-		case plain && !nils && !usesDeclared(p, as, e) && !worksHard(p, e):
+		case plain && !nils && !panics && !usesDeclared(p, as, e) && !worksHard(p, e):
 			outer = append(outer, e)
 		default:
 			inner = append(inner, e)
+			panics = panics || p.Effects(e).Panics
 		}
 	}
-	if len(outer) == 0 || len(inner) == 0 || slices.ContainsFunc(inner, func(e ast.Expr) bool {
-		return p.Effects(e).Panics && !usesDeclared(p, as, e) // it was evaluated in any case
-	}) {
+	if len(outer) == 0 || len(inner) == 0 {
 		return nil, nil
 	}
 	// Where the look-up panics, so must the test that now comes first.
@@ -150,7 +150,7 @@ func usesDeclared(p *mutate.Pass, as *ast.AssignStmt, e ast.Expr) bool {
 // read reports whether code certainly reads a field through a pointer, or a statement in front of a
 // test does.
 func read(p *mutate.Pass, base *types.Var, test *ast.IfStmt, code ast.Node) bool {
-	return facts.Dereferences(p, base, code) || facts.DereferencedBefore(p, base, test)
+	return facts.Dereferences(p, base, code) || facts.DereferencedInFront(p, base, test)
 }
 
 // fieldsOnly returns the pointers through which an expression reads fields. ok is false if it may

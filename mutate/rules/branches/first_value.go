@@ -144,7 +144,7 @@ func mayBeLeftOut(p *mutate.Pass, c choice, e ast.Expr) bool {
 	f := p.EffectsGiven(e, func(sel *ast.SelectorExpr) bool {
 		base := p.Var(sel.X)
 		return facts.IsLocal(p, base) && len(p.Info.Selections[sel].Index()) == 1 &&
-			(facts.Dereferences(p, base, c.call.Args[0]) || facts.DereferencedBefore(p, base, c.stmt))
+			(facts.Dereferences(p, base, c.call.Args[0]) || facts.DereferencedInFront(p, base, c.stmt))
 	})
 	return !f.Writes && !f.Panics
 }

@@ -319,7 +319,7 @@ func (s *mapEntrySite) leaves(p *mutate.Pass, st ast.Node) bool {
 		if _, ok := other.(*types.Map); !ok {
 			return private
 		}
-		return !types.IdenticalIgnoreTags(own, other) && !facts.IsGeneric(p, l)
+		return !types.IdenticalIgnoreTags(own, other) && !facts.IsGeneric(p, l) && !facts.IsGeneric(p, st)
 	}
 	return facts.ChangesOnly(p, st, store, func(call *ast.CallExpr) bool {
 		_, grows := p.IsBuiltin(call, "append")
