@@ -129,8 +129,8 @@ func fold(s reflect.Value, join func(a, b reflect.Value) reflect.Value) (reflect
 	return all, true
 }
 
-// larger is the language's max. NaN and the signs of zeros have no place in the order of cmp.Compare
-// that max gives them.
+// larger is the language's max. NaN and the signs of zeros have no place in the order of
+// cmp.Compare that max gives them.
 func larger(a, b reflect.Value) reflect.Value {
 	switch {
 	case a.CanFloat():
