@@ -457,6 +457,30 @@ func TestScales(t *testing.T) {
 	}
 }
 
+// TestMostAlike: among the forms of a search that ended early, another number of inputs must be
+// clearly more alike, and any other form more alike by a point.
+func TestMostAlike(t *testing.T) {
+	form := func(scale int, estimate, within float64) *try {
+		s := beagle.Similarity{Estimate: estimate, Low: estimate - within, High: estimate + within}
+		return &try{plan: Plan{Scale: scale}, fit: &beagle.BenchmarkFit{Callees: s, Lines: s}}
+	}
+	for _, c := range []struct {
+		tries []*try
+		want  int
+	}{
+		{[]*try{form(0, 0.90, 0.02)}, 0},
+		{[]*try{form(0, 0.90, 0.02), form(0, 0.92, 0.02)}, 1},
+		{[]*try{form(0, 0.90, 0.02), form(0, 0.905, 0.02)}, 0},
+		{[]*try{form(0, 0.90, 0.02), form(4, 0.915, 0.02)}, 0},
+		{[]*try{form(0, 0.90, 0.02), form(4, 0.93, 0.02), form(16, 0.94, 0.02)}, 1},
+		{[]*try{form(0, 0.90, 0.001), form(4, 0.903, 0.001)}, 1},
+	} {
+		if got := mostAlike(c.tries); got != c.tries[c.want] {
+			t.Errorf("%+v: %d times as many inputs, %.3f", c, got.plan.Scale, got.fit.Callees.Estimate)
+		}
+	}
+}
+
 // TestSame: for a profile of the same benchmark nothing is tried. For one with a callee that the
 // program does not have, the fit says so.
 func TestSame(t *testing.T) {

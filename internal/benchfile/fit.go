@@ -165,12 +165,7 @@ func (f *Fitter) limited(ctx context.Context, first *try) (tries []*try, best *t
 	if err == nil || within.Err() == nil {
 		return tries, best, nil, err
 	}
-	best = first
-	for _, t := range tries {
-		if better(t, best) {
-			best = t
-		}
-	}
+	best = mostAlike(tries)
 	why := fmt.Sprintf("after %v (--time)", f.Limit)
 	if ctx.Err() != nil {
 		why = "when it was interrupted"
@@ -262,7 +257,7 @@ func (f *Fitter) scale(best *try, attempt func(Plan, string) (*try, error)) (*tr
 			if err != nil {
 				return nil, err
 			}
-			if score(t) <= min(best.fit.Callees.Estimate, best.fit.Lines.Estimate) {
+			if !clearlyBetter(t, best) {
 				break
 			}
 			best = t
@@ -324,6 +319,27 @@ func unlike(t *try) bool {
 // better reports whether a try is more alike by more than estimates vary. Recorded shares are
 // evidence: the more of the calls a try moves away from them, the more it must gain.
 func better(a, b *try) bool { return score(a) > score(b)+0.01+0.1*a.plan.moved }
+
+// clearlyBetter reports whether a try is at least more alike than the estimate of another one.
+func clearlyBetter(a, b *try) bool {
+	return score(a) > min(b.fit.Callees.Estimate, b.fit.Lines.Estimate)
+}
+
+// mostAlike returns the most alike of some forms. Another number of inputs must be clearly better,
+// as in a search that comes to its end.
+func mostAlike(tries []*try) *try {
+	best := tries[0]
+	for _, t := range tries[1:] {
+		is := better
+		if t.plan.Scale != best.plan.Scale {
+			is = clearlyBetter
+		}
+		if is(t, best) {
+			best = t
+		}
+	}
+	return best
+}
 
 // score returns how alike a form is at least. By its estimate, a form with few samples would win by
 // chance, and then even be taken for one that is as alike as needed.

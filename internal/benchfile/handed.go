@@ -61,7 +61,7 @@ func (p *Plan) writeHanded(b *strings.Builder) {
 // list, where the call may add to it. Other arguments are not read.
 func read(q beagle.Param, name string) string {
 	const text = "for k := 0; k < len(%[1]s); k += 16 {\n\t\tn += int(%[1]s[k])\n\t}\n"
-	typ := strings.Replace(q.Type, "...", "[]", 1)
+	typ := valueType(q.Type)
 	switch {
 	case typ == "string":
 		return fmt.Sprintf("\t"+text, name)

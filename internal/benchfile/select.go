@@ -255,7 +255,7 @@ func (p *Plan) unseen() string {
 
 // flat reports whether a type is a slice whose copy is independent.
 func flat(typ string) bool {
-	elem, ok := strings.CutPrefix(strings.Replace(typ, "...", "[]", 1), "[]")
+	elem, ok := strings.CutPrefix(valueType(typ), "[]")
 	switch elem {
 	case "bool", "byte", "uint8", "uint16", "uint32", "uint64", "uint", "uintptr", "int8", "int16", "int32", "int64",
 		"int", "rune", "float32", "float64", "string":

@@ -127,7 +127,7 @@ func (p *Plan) writeGiven(b *strings.Builder) {
 	}
 	var types, values []string
 	for _, g := range p.Given {
-		types = append(types, strings.Replace(p.Unit.Target.Params[g.Param].Type, "...", "[]", 1))
+		types = append(types, valueType(p.Unit.Target.Params[g.Param].Type))
 		values = append(values, g.Expr)
 	}
 	comment(b, fmt.Sprintf("%sGiven makes the values that all calls share.", p.lower()))

@@ -564,7 +564,8 @@ func TestPrograms(t *testing.T) {
 func TestGivenScope(t *testing.T) {
 	dir := plant(t)
 	names := "package p\n\nvar b, calls, i, all, given0 = 1, 2, 3, 4, 5\n\n" +
-		"func c(n ...int) *Desk { return newDesk(len(n)) }\n"
+		"func c(n ...int) *Desk { return newDesk(len(n)) }\n\n" +
+		"func Logged(logf func(string, ...any), n int, more ...int) int { logf(\"\"); return n + len(more) }\n"
 	if err := os.WriteFile(filepath.Join(dir, "names.go"), []byte(names), 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -580,6 +581,18 @@ func TestGivenScope(t *testing.T) {
 	}
 	text, err := p.File(Form{Apart: true})
 	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, u, text)
+	// A variadic function keeps its type, and a variadic parameter is a slice.
+	u, calls = loadFrom(t, dir, "Logged", `{"args": {"n": 1}}`, `{"args": {"n": 2}}`)
+	if o.Given, err = ParseGiven(&u.Target, []string{"logf=func(string, ...any) {}", "more=[]int{b}"}); err != nil {
+		t.Fatal(err)
+	}
+	if p, err = Select(u, calls, o); err != nil {
+		t.Fatal(err)
+	}
+	if text, err = p.File(Form{}); err != nil {
 		t.Fatal(err)
 	}
 	run(t, u, text)

@@ -117,13 +117,22 @@ func (p *Plan) finish(body string) (string, error) {
 	return string(text), nil
 }
 
+// valueType returns the type of a parameter's value: a variadic parameter is a slice. Function
+// types may be variadic within.
+func valueType(param string) string {
+	if elem, ok := strings.CutPrefix(param, "..."); ok {
+		return "[]" + elem
+	}
+	return param
+}
+
 // writeCallType declares a call with its arguments.
 func (p *Plan) writeCallType(b *strings.Builder) {
 	fmt.Fprintf(b, "// %sCall is a recorded call of %s.\ntype %sCall struct {\n", p.lower(),
 		p.Unit.Target.Name, p.lower())
 	b.WriteString("\ttimes int // how often the benchmark makes it before it repeats itself\n")
 	for _, i := range p.recorded() {
-		fmt.Fprintf(b, "\targ%d %s\n", i, strings.Replace(p.Unit.Target.Params[i].Type, "...", "[]", 1))
+		fmt.Fprintf(b, "\targ%d %s\n", i, valueType(p.Unit.Target.Params[i].Type))
 	}
 	b.WriteString("}\n\n")
 }
@@ -211,7 +220,7 @@ func (p *Plan) copies(which []int) string {
 
 // copied returns how to copy a value of a type to memory of its own; "" if it is not copied.
 func copied(typ string) string {
-	switch typ = strings.Replace(typ, "...", "[]", 1); {
+	switch typ = valueType(typ); {
 	case typ == "string":
 		return "strings.Clone(c.arg%d)"
 	case flat(typ):
@@ -345,7 +354,7 @@ func (p *Plan) buffers() string {
 	var b strings.Builder
 	b.WriteString(p.givenText())
 	for _, i := range p.mutated() {
-		fmt.Fprintf(&b, "\tvar buf%d %s\n", i, strings.Replace(p.Unit.Target.Params[i].Type, "...", "[]", 1))
+		fmt.Fprintf(&b, "\tvar buf%d %s\n", i, valueType(p.Unit.Target.Params[i].Type))
 	}
 	return b.String()
 }
