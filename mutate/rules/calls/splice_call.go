@@ -188,12 +188,33 @@ func canSplice(p *mutate.Pass, s *splice) bool {
 		!s.sole && sig.Results().Len() != 1 {
 		return false
 	}
-	// A return of the caller needs no variables for the results.
-	if _, tail := s.stmt.(*ast.ReturnStmt); s.fn.Type.Results != nil && !(tail && s.sole) &&
-		namesHidden(p, s.fn, s.fn.Type.Results, s.stmt) {
+	// A return of the caller needs no variables for results without names.
+	results := s.fn.Type.Results
+	without := s.tail(p, sig) && sig.Results().At(0).Name() == ""
+	if results != nil && !without && namesHidden(p, s.fn, results, s.stmt) {
 		return false
 	}
-	return !freeNamesHidden(p, s.fn, s.stmt)
+	return !namesHidden(p, s.fn, s.fn.Type.Params, s.stmt) && !freeNamesHidden(p, s.fn, s.stmt)
+}
+
+// tail reports whether the statement returns what the helper returns, so that its returns are the
+// caller's.
+func (s *splice) tail(p *mutate.Pass, sig *types.Signature) bool {
+	ret, ok := s.stmt.(*ast.ReturnStmt)
+	if !ok || !s.sole {
+		return false
+	}
+	have := p.Info.Defs[p.FuncOf(ret).Name].(*types.Func).Signature().Results()
+	if have.Len() != sig.Results().Len() {
+		return false
+	}
+	// With identical types no conversion happens on the way out.
+	for i := range have.Len() {
+		if !types.Identical(have.At(i).Type(), sig.Results().At(i).Type()) {
+			return false
+		}
+	}
+	return true
 }
 
 // inlineCost is about what the compiler counts for the inlining of a body.

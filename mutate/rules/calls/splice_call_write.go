@@ -42,7 +42,7 @@ func (w *splicer) edits() ([]mutate.Edit, error) {
 	p := w.p
 	bind := w.bindings()
 	// In tail position a return of the callee is one of the caller.
-	if w.tail() {
+	if w.tail(p, w.sig) {
 		body := w.body(func(values string) string { return "return " + values })
 		return []mutate.Edit{p.Replace(w.stmt, "{\n"+bind+w.results()+body+"\n}")}, nil
 	}
@@ -93,26 +93,6 @@ func (w *splicer) edits() ([]mutate.Edit, error) {
 		return []mutate.Edit{p.Replace(w.stmt, strings.TrimSpace(block))}, nil
 	}
 	return []mutate.Edit{edit.InsertBefore(p, w.stmt, block), p.Replace(w.call, names[0])}, nil
-}
-
-// tail reports whether the statement returns what the helper returns, so that its returns are the
-// caller's.
-func (w *splicer) tail() bool {
-	ret, ok := w.stmt.(*ast.ReturnStmt)
-	if !ok || !w.sole {
-		return false
-	}
-	have := w.p.Info.Defs[w.p.FuncOf(ret).Name].(*types.Func).Signature().Results()
-	if have.Len() != w.sig.Results().Len() {
-		// With identical types no conversion happens on the way out.
-		return false
-	}
-	for i := range have.Len() {
-		if !types.Identical(have.At(i).Type(), w.sig.Results().At(i).Type()) {
-			return false
-		}
-	}
-	return true
 }
 
 // replaced reports whether the statement is nothing but the call and what takes its results.
