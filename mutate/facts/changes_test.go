@@ -152,7 +152,7 @@ func TestSameItself(t *testing.T) {
 		{"string(o.raw)", "o.list[0] = 1"}: true, {"string(o.raw)", "o.raw[0] = 1"}: false, {"o.raw[n]", "n++"}: false,
 		// Entries of maps.
 		{"m[s].n", "m[s] = inner{}"}: false, {"m[s].n", "q.in.n = 1"}: false, {"m[s].n", "o.list[0] = 1"}: true,
-		{"len(m)", "m[s] = inner{}"}: false, {"k[s]", "q.n++"}: true, {"k[s]", "m[s] = inner{}"}: true,
+		{"len(m)", "m[s] = inner{}"}: false, {"len(c)", "q.n++"}: false, {"k[s]", "q.n++"}: true, {"k[s]", "m[s] = inner{}"}: true,
 	} {
 		p := check(t, `import ("bytes"; "strings")
 type inner struct{ n, m int }
@@ -163,7 +163,7 @@ func bump(q *query) { q.n++ }
 func rename(q *query) { q.name += "x" }
 func long(q *query) bool { return len(q.name) > q.n }
 func f(q, r *query, o *other, to *string, s string, b *bytes.Buffer, g func(), n int, m map[string]inner,
-	k map[string]int) {
+	k map[string]int, c chan int) {
 	_ = `+pair[0]+`
 	{ `+pair[1]+` }
 }`)

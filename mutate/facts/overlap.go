@@ -226,8 +226,8 @@ func partOnly(p *mutate.Pass, e ast.Expr) bool {
 }
 
 // readsArgumentsOnly reports whether a call reads nothing but the values of its arguments: it is a
-// conversion, the length of something that is no map, or a function of the library that takes plain
-// values.
+// conversion, the length of something other than a map or a channel, or a function of the library
+// that takes plain values.
 func readsArgumentsOnly(p *mutate.Pass, call *ast.CallExpr) bool {
 	if p.Info.Types[call.Fun].IsType() {
 		return true
@@ -235,7 +235,7 @@ func readsArgumentsOnly(p *mutate.Pass, call *ast.CallExpr) bool {
 	switch fn := p.Callee(call).(type) {
 	case *types.Builtin:
 		return slices.Contains([]string{"len", "cap", "min", "max"}, fn.Name()) &&
-			!syntax.Is[*types.Map](p.Info.TypeOf(call.Args[0]))
+			!syntax.Is[*types.Map](p.Info.TypeOf(call.Args[0])) && !syntax.Is[*types.Chan](p.Info.TypeOf(call.Args[0]))
 	case *types.Func:
 		if fn.Pkg() == nil || !symbol.Standard(fn.Pkg().Path()) || neighbours(fn.Pkg(), p.Pkg) ||
 			fn.Signature().Recv() != nil {
