@@ -82,6 +82,9 @@ func DereferencedInFront(p *mutate.Pass, base *types.Var, s ast.Stmt) bool {
 	if Pointed(p, base) || p.IsGlobal(base) || Captured.Of(p)[base] && p.Assigned(base, p.File) {
 		return false // it may point elsewhere by now
 	}
+	if fn := p.FuncOf(s); fn == nil || HasGoto(p, fn) {
+		return false // control may come by another way
+	}
 	for _, s := range slices.Backward(list[:max(i, 0)]) {
 		if slices.ContainsFunc(p.Uses(base, s), func(id *ast.Ident) bool { return IsAssigned(p, id) }) {
 			return false

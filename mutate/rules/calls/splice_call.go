@@ -190,8 +190,8 @@ func canSplice(p *mutate.Pass, s *splice) bool {
 	}
 	// A return of the caller needs no variables for results without names.
 	results := s.fn.Type.Results
-	needed := results != nil && !(s.tail(p, sig) && sig.Results().At(0).Name() == "")
-	if needed && namesHidden(p, s.fn, results, s.stmt) {
+	without := s.tail(p, sig) && sig.Results().At(0).Name() == ""
+	if results != nil && !without && namesHidden(p, s.fn, results, s.stmt) {
 		return false
 	}
 	return !namesHidden(p, s.fn, s.fn.Type.Params, s.stmt) && !freeNamesHidden(p, s.fn, s.stmt)
