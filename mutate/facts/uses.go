@@ -52,22 +52,31 @@ func AddressTaken(p *mutate.Pass, v *types.Var, n ast.Node) bool {
 }
 
 // DereferencedBefore reports whether the loop's head, or a statement in front of the loop,
-// certainly reads a field of base before the first iteration.
+// certainly reads a field of base before the first iteration, and before the head changes anything.
 func DereferencedBefore(p *mutate.Pass, base *types.Var, loop ast.Stmt) bool {
 	// The head of the loop is evaluated at least once before the first iteration. In a for loop
-	// without an init statement that is the condition.
+	// these are the init statement and the condition.
+	var head []ast.Node
 	switch s := loop.(type) {
 	case *ast.RangeStmt:
 		// The length of an array is known without a look at it.
 		_, array := syntax.Pointee(p.Info.TypeOf(s.X)).Underlying().(*types.Array)
-		if Dereferences(p, base, s.X) && !(array && syntax.IsBlank(s.Value)) {
-			return true
+		if !array || !syntax.IsBlank(s.Value) {
+			head = append(head, s.X)
 		}
 	case *ast.ForStmt:
-		if s.Init == nil && s.Cond != nil && Dereferences(p, base, s.Cond) {
-			return true
+		if s.Init != nil {
+			head = append(head, s.Init)
 		}
-		if s.Init != nil && s.Cond != nil && (Dereferences(p, base, s.Init) || Dereferences(p, base, s.Cond)) {
+		if s.Cond != nil {
+			head = append(head, s.Cond)
+		}
+	}
+	for _, part := range head {
+		if p.Effects(part).Writes {
+			break // it comes before the read, and would be lost if base is nil
+		}
+		if Dereferences(p, base, part) {
 			return true
 		}
 	}
