@@ -96,6 +96,9 @@ func TestHiddenCalls(t *testing.T) {
 		{"by the library", original, `func f(s string) string { return fmt.Sprint(&exec.Cmd{Path: s}) }`, "exec.Cmd.String"},
 		{"of a part", original, `type c struct{ Next []*exec.Cmd }
 			func f(s string) string { return fmt.Sprint(c{[]*exec.Cmd{{Path: s}}}) }`, "exec.Cmd.String"},
+		{"of a part of a part", original, `type part struct{ Cmd *exec.Cmd }
+			type c struct{ part }
+			func f(s string) string { return fmt.Sprint(c{part{&exec.Cmd{Path: s}}}) }`, "exec.Cmd.String"},
 		{"in a package variable", original, `var r fmt.Stringer = &exec.Cmd{Path: "a"}
 			func f(s string) string { return r.String() }`, "exec.Cmd.String"},
 		{"promoted", original, `type c struct{ exec.Cmd }
