@@ -250,7 +250,11 @@ func (m *memoryReport) received(found *effects.Effects) {
 		if method == "WriteString" {
 			method = "Write" // package io says that both do the same
 		}
-		m.report(m.place(w.Pos), m.argumentKey(strings.TrimSpace("run "+method), w.Ref), construct,
+		deed := "run"
+		if method != "" {
+			deed += " method " + method
+		}
+		m.report(m.place(w.Pos), m.argumentKey(deed, w.Ref), construct,
 			"the original does not run this code of its caller, and nothing shows what it does")
 	}
 }

@@ -26,6 +26,8 @@ func TestReceivedCode(t *testing.T) {
 		{"an iterator", `func f(v iter.Seq[int]) int { return 1 }`, `func f(v iter.Seq[int]) int { for range v { break }; return 1 }`, "argument v"},
 		{"another method", writes, `func f(w io.Writer, s string) { fmt.Fprintf(w, "%s", s); w.(io.Closer).Close() }`, "method Close of argument w"},
 		{"another field", fields + `func f(t *T) { t.up() }`, fields + `func f(t *T) { t.up(); t.down() }`, "field down"},
+		{"what a method's name says", "type M interface{ below() }\nfunc f(v any) int { v.(M).below(); return 1 }",
+			"type M interface{ below() }\nfunc f(v any) int { v.([]func())[0](); return 1 }", "argument v"},
 		{"a context's value", `func f(c context.Context) error { return c.Err() }`, `func f(c context.Context) error { c.Value(1); return c.Err() }`, "method Value of argument c"},
 		// The rest is honest code.
 		{"the same method", writes, `func f(w io.Writer, s string) { w.Write([]byte(s)) }`, ""},
