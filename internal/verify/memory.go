@@ -37,6 +37,9 @@ func memory(c *code, report reporter) {
 		}
 		m := &memoryReport{code: c, fn: target, report: report}
 		m.reportShared(found)
+		for _, w := range found.Keeps {
+			m.report(m.place(w.Pos), keptState+f.Name(), m.write(w), seenWhy)
+		}
 		m.methods(found)
 		if m.name = c.entry(f); m.name != "" || f == target {
 			m.fn = f
@@ -171,6 +174,11 @@ func (m *memoryReport) place(pos token.Pos) ast.Node {
 	}
 	return place(pos)
 }
+
+// keptState begins the key of a function value that outlives the call and keeps state. The name of
+// the function that makes it follows: what one function's values keep may end with the call, and
+// excuses none of another.
+const keptState = "state kept by a function value of "
 
 const seenWhy = "the next call would see what one call leaves there"
 

@@ -166,6 +166,11 @@ func TestKeptByFunctions(t *testing.T) {
 			field + `func f(t *T) { n := 0; t.next = func() int { n++; return 1 } }`, kept},
 		{"of a helper", number, `func f(n int) func() int { return g(n) }
 			func g(n int) func() int { return func() int { n++; return n - 1 } }`, kept},
+		{"a function value that makes others", `func f(n int) func() func() int { return func() func() int { return func() int { return n } } }`,
+			`func f(n int) func() func() int { return func() func() int { m := 0; return func() int { m++; return n } } }`, kept},
+		{"beside one that ends with the call", `func f(n int) func() int { n = g(n)(); return func() int { return n } }
+			func g(n int) func() int { return func() int { n++; return n } }`, `func f(n int) func() int { n = g(n)(); m := 0; return func() int { m++; return n } }
+			func g(n int) func() int { return func() int { n++; return n } }`, kept},
 		// The rest is honest code.
 		{"a count of each call", number, `func f(n int) func() int { return func() int { m := n; m++; return m - 1 } }`, ""},
 		{"a place of each walk", walk, `func f(s []int) iter.Seq[int] { return func(yield func(int) bool) { for i := 0; i < len(s) && yield(s[i]); i++ { } } }`, ""},
