@@ -223,7 +223,8 @@ func TestTypeArguments(t *testing.T) {
 	for _, value := range []string{"struct{ x T }{x}", "func() T { return x }", "local{x}", "map[string]*local{}",
 		"box[T]{x}", "box[T]{x}.get"} {
 		body := "\ttype local struct{ X T }\n\tvar _ local\n\tkeep(" + value + ")\n\tfor i"
-		hides := strings.Replace(plain, "\tfor i", body, 1) + "\nfunc keep(v any) {}\n\ntype box[U any] struct{ x U }\n\nfunc (b box[U]) get() U { return b.x }\n"
+		hides := strings.Replace(plain, "\tfor i", body, 1) + "\nfunc keep(v any) {}\n" +
+			"\ntype box[U any] struct{ x U }\n\nfunc (b box[U]) get() U { return b.x }\n"
 		if v := forbidden(read(t, plain), read(t, hides), nil); len(v) != 1 {
 			t.Errorf("%s: %v", value, v)
 		}
