@@ -199,6 +199,12 @@ func simultaneous(finalists, tried int) float64 {
 	return sidak(0.95, max(tried, len(looks)*max(finalists, 1)))
 }
 
+// among returns the ratio with an interval that holds for n such ratios at once.
+func (c Combined) among(n int) beagle.Ratio {
+	low, high := c.bounds(sidak(0.95, n))
+	return beagle.Ratio{Point: c.Ratio.Point, Low: math.Exp(low), High: math.Min(math.Exp(high), math.MaxFloat64)}
+}
+
 // caseFrom combines the layouts, over all and by alignment.
 func caseFrom(results []layoutResult) *Case {
 	e := &Case{}
