@@ -77,7 +77,7 @@
 //     one, which no choice has seen. The choice among the finalists remains: [Correct] takes the
 //     largest bias that it can cause (Blom's approximation of the expected maximum of normal
 //     variables, 1958) from the point, and widens the interval to hold for everything that was
-//     tried at once (Šidák, 1967).
+//     tried at once, and for the finalists at every look (Šidák, 1967).
 //   - Preemption noise, slice lengths, shared iteration counts, layouts: our
 //     own measurements, docs/measurements.md.
 //

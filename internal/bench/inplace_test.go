@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -97,6 +98,29 @@ func TestConfirmIn(t *testing.T) {
 	}
 	if c := ms[2].InputClasses; len(c) != 2 || c[0].Ratio.Low < 2 || c[1].Ratio.High > 0.8 {
 		t.Errorf("2.5 and 0.71 times as fast: %+v", c)
+	}
+}
+
+// TestNeutralBenchmarks checks that a version that is as fast as the original in all of many
+// benchmarks is rarely called slower in one of them, which would refuse it.
+func TestNeutralBenchmarks(t *testing.T) {
+	rng := rand.New(rand.NewPCG(18, 18))
+	const runs, benchmarks, layouts = 1000, 10, 11
+	refused := 0
+	for range runs {
+		found := make([][]Estimate, benchmarks)
+		for w := range found {
+			for range layouts {
+				found[w] = append(found[w], Estimate{Log: 0.02 * rng.NormFloat64()})
+			}
+		}
+		ratios := ratiosOf(make([]Window, benchmarks), found)
+		if slices.ContainsFunc(ratios, func(c beagle.InputClassRatio) bool { return c.Ratio.High < 1 }) {
+			refused++
+		}
+	}
+	if t.Logf("slower in one of %d benchmarks: %d of %d", benchmarks, refused, runs); refused > runs*4/100 {
+		t.Errorf("a version that is as fast as the original is refused in %d of %d runs", refused, runs)
 	}
 }
 

@@ -173,7 +173,8 @@ func unknownRatio() beagle.Ratio { return beagle.Ratio{Point: 1, Low: 0, High: m
 // Correct returns the ratio after the winner's-curse correction. finalists were compared on this
 // sample, and the best of them is quoted. If all were equally good, its point would be too high by
 // the expected maximum of their errors, which Correct takes off (never past no difference). tried
-// candidates competed: the interval holds for all of them at once.
+// candidates competed: the interval holds for all of them at once, and at every look at the
+// finalists.
 func (c Combined) Correct(finalists, tried int) beagle.Ratio {
 	if math.IsInf(c.SE, 1) {
 		return c.Ratio
@@ -183,12 +184,25 @@ func (c Combined) Correct(finalists, tried int) beagle.Ratio {
 	if log > 0 {
 		log = math.Max(0, log-bias)
 	}
-	low, high := c.bounds(sidak(0.95, max(tried, finalists)))
+	low, high := c.bounds(simultaneous(finalists, tried))
 	return beagle.Ratio{
 		Point: math.Exp(log),
 		Low:   math.Exp(math.Min(low, log)),
 		High:  math.Min(math.Exp(math.Max(high, log)), math.MaxFloat64),
 	}
+}
+
+// simultaneous returns the confidence of an interval that holds for all that was tried, and for the
+// finalists at every look. A measurement ends at the look whose interval is narrow and far from 1,
+// so the one that is quoted was chosen among those of all looks.
+func simultaneous(finalists, tried int) float64 {
+	return sidak(0.95, max(tried, len(looks)*max(finalists, 1)))
+}
+
+// among returns the ratio with an interval that holds for n such ratios at once.
+func (c Combined) among(n int) beagle.Ratio {
+	low, high := c.bounds(sidak(0.95, n))
+	return beagle.Ratio{Point: c.Ratio.Point, Low: math.Exp(low), High: math.Min(math.Exp(high), math.MaxFloat64)}
 }
 
 // caseFrom combines the layouts, over all and by alignment.

@@ -33,7 +33,7 @@ func needs(look, finalists int) int {
 // otherwise Student's would serve, which one disturbed layout widens beyond use.
 func firstLook(finalists, tried int) int {
 	n := max(layoutsALook, needs(0, finalists))
-	for signedRankCritical(n, (1-sidak(0.95, max(finalists, tried)))/2) == 0 {
+	for signedRankCritical(n, (1-simultaneous(finalists, tried))/2) == 0 {
 		n++
 	}
 	return n

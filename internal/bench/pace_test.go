@@ -29,7 +29,7 @@ func TestNeeds(t *testing.T) {
 	}
 	// The rank test bears an interval that holds for all that was tried, and would not with fewer.
 	for _, tried := range []int{20, 60, 144, 1000} {
-		n, confidence := firstLook(1, tried), sidak(0.95, tried)
+		n, confidence := firstLook(1, tried), simultaneous(1, tried)
 		_, _, _, bears := signedRank(make([]float64, n), confidence)
 		_, _, _, fewer := signedRank(make([]float64, n-1), confidence)
 		if !bears || n > layoutsALook && fewer {

@@ -259,6 +259,33 @@ func TestCorrectWinnersCurse(t *testing.T) {
 	}
 }
 
+// TestLooksShareTheInterval checks that low ends are above the truth no more often than a 95 %
+// interval claims, though a measurement ends at the first look whose interval is narrow.
+func TestLooksShareTheInterval(t *testing.T) {
+	rng := rand.New(rand.NewPCG(17, 17))
+	const runs, gain = 4000, 0.06
+	above := 0
+	for range runs {
+		var es []Estimate
+		var low float64
+		for range looks {
+			for range layoutsALook {
+				es = append(es, Estimate{Log: gain + 0.02*rng.NormFloat64()})
+			}
+			r := Combine(es).Correct(1, 1)
+			if low = math.Log(r.Low); low >= keptGain*math.Log(r.Point) {
+				break
+			}
+		}
+		if low > gain {
+			above++
+		}
+	}
+	if t.Logf("%d of %d low ends are above the truth", above, runs); above > runs*3/100 {
+		t.Errorf("%d of %d low ends are above the truth, of intervals that hold in 95 %%", above, runs)
+	}
+}
+
 // A contest is a kind of code with the number of those that compete.
 type contest struct {
 	name             string

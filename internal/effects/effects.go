@@ -94,6 +94,7 @@ func withoutField(r Ref) Ref {
 // Effects are the effects of one function, each with its place.
 type Effects struct {
 	Writes []Effect
+	Keeps  []Effect // writes of function values that outlive the call to what they keep
 	Stores []Effect // Ref is the stored reference; Into says where it went
 	Into   []Ref
 	Runs   []Effect // memory handed to code that the function received
@@ -124,8 +125,9 @@ func (p *Program) Effects(f *ssa.Function) *Effects {
 			out.Writes = append(out.Writes, w)
 		}
 	}
-	out.Writes = append(out.Writes, u.keptWrites()...)
 	inorder.By(out.Writes, byPlace)
+	out.Keeps = u.keptWrites(map[*ssa.Function]bool{})
+	inorder.By(out.Keeps, byPlace)
 	for k, w := range u.stored {
 		out.Stores, out.Into = append(out.Stores, w), append(out.Into, k.Into)
 	}
@@ -168,8 +170,8 @@ func (p *Program) Effects(f *ssa.Function) *Effects {
 }
 
 // keptWrites returns the writes of function values that outlive the call to what they keep: their
-// next call sees that.
-func (u *unit) keptWrites() (out []Effect) {
+// next call sees that. Those that such values make outlive their calls, too.
+func (u *unit) keptWrites(seen map[*ssa.Function]bool) (out []Effect) {
 	// Find what the caller can reach.
 	var outlives set
 	for i := range u.fn.Signature.Results().Len() {
@@ -183,9 +185,10 @@ func (u *unit) keptWrites() (out []Effect) {
 	// Solve each function value among that by itself.
 	for i := range outlives.all {
 		f := u.places[i].fn
-		if f == nil || len(f.FreeVars) == 0 {
+		if f == nil || seen[f] || len(f.FreeVars) == 0 && len(f.AnonFuncs) == 0 {
 			continue
 		}
+		seen[f] = true
 		own := newUnit(u.p, f)
 		own.solve()
 		for _, w := range own.written {
@@ -193,6 +196,7 @@ func (u *unit) keptWrites() (out []Effect) {
 				out = append(out, w)
 			}
 		}
+		out = append(out, own.keptWrites(seen)...)
 	}
 	return out
 }

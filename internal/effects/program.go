@@ -315,7 +315,7 @@ func (p *Program) methodsWithin(t types.Type, name string) []*ssa.Function {
 		switch u := t.Underlying().(type) {
 		case *types.Struct:
 			for f := range u.Fields() {
-				if f.Exported() {
+				if f.Exported() || f.Embedded() {
 					look(f.Type())
 				}
 			}

@@ -146,8 +146,8 @@ func (c *allowance) stateless(key string) bool {
 	case digestKey, sumKey, "map order", "word size", "format", "address", "write " + effects.Kept:
 		return true
 	}
-	return strings.HasPrefix(key, "identity ") || strings.HasPrefix(key, invoke) || argumentKeys.MatchString(key) ||
-		reflects(key) && !c.main
+	return strings.HasPrefix(key, "identity ") || strings.HasPrefix(key, keptState) ||
+		strings.HasPrefix(key, invoke) || argumentKeys.MatchString(key) || reflects(key) && !c.main
 }
 
 // reflects reports whether a key stands for reflection that keeps nothing. The rule of memory sees

@@ -37,6 +37,9 @@ func memory(c *code, report reporter) {
 		}
 		m := &memoryReport{code: c, fn: target, report: report}
 		m.reportShared(found)
+		for _, w := range found.Keeps {
+			m.report(m.place(w.Pos), keptState+f.Name(), m.write(w), seenWhy)
+		}
 		m.methods(found)
 		if m.name = c.entry(f); m.name != "" || f == target {
 			m.fn = f
@@ -172,6 +175,11 @@ func (m *memoryReport) place(pos token.Pos) ast.Node {
 	return place(pos)
 }
 
+// keptState begins the key of a function value that outlives the call and keeps state. The name of
+// the function that makes it follows: what one function's values keep may end with the call, and
+// excuses none of another.
+const keptState = "state kept by a function value of "
+
 const seenWhy = "the next call would see what one call leaves there"
 
 // reportShared reports the effects of a function of the file on memory that outlives the call.
@@ -250,7 +258,11 @@ func (m *memoryReport) received(found *effects.Effects) {
 		if method == "WriteString" {
 			method = "Write" // package io says that both do the same
 		}
-		m.report(m.place(w.Pos), m.argumentKey(strings.TrimSpace("run "+method), w.Ref), construct,
+		deed := "run"
+		if method != "" {
+			deed += " method " + method
+		}
+		m.report(m.place(w.Pos), m.argumentKey(deed, w.Ref), construct,
 			"the original does not run this code of its caller, and nothing shows what it does")
 	}
 }

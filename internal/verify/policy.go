@@ -264,20 +264,39 @@ func typeArguments(c *code, report reporter) {
 	}
 }
 
-// isOpen reports whether a type mentions a type parameter.
+// isOpen reports whether a type mentions a type parameter, also where a generic function declares
+// it.
 func isOpen(t types.Type) bool {
-	if syntax.IsTypeParam(t) {
-		return true
+	seen := map[types.Type]bool{} // local types may contain themselves
+	var open func(t types.Type) bool
+	open = func(t types.Type) bool {
+		t = types.Unalias(t)
+		if seen[t] {
+			return false
+		}
+		seen[t] = true
+		switch t := t.(type) {
+		case *types.TypeParam:
+			return true
+		case *types.Named:
+			local := t.Obj().Pkg() != nil && t.Obj().Parent() != t.Obj().Pkg().Scope()
+			return slices.ContainsFunc(slices.Collect(t.TypeArgs().Types()), open) || local && open(t.Underlying())
+		case *types.Struct:
+			return slices.ContainsFunc(slices.Collect(t.Fields()), func(f *types.Var) bool { return open(f.Type()) })
+		case *types.Interface:
+			return slices.ContainsFunc(slices.Collect(t.Methods()), func(m *types.Func) bool { return open(m.Type()) })
+		case *types.Signature:
+			return open(t.Params()) || open(t.Results())
+		case *types.Tuple:
+			return slices.ContainsFunc(slices.Collect(t.Variables()), func(v *types.Var) bool { return open(v.Type()) })
+		case *types.Map:
+			return open(t.Key()) || open(t.Elem())
+		case interface{ Elem() types.Type }:
+			return open(t.Elem())
+		}
+		return false
 	}
-	switch t := types.Unalias(t).(type) {
-	case *types.Named:
-		return slices.ContainsFunc(slices.Collect(t.TypeArgs().Types()), isOpen)
-	case *types.Map:
-		return isOpen(t.Key()) || isOpen(t.Elem())
-	case interface{ Elem() types.Type }:
-		return isOpen(t.Elem())
-	}
-	return false
+	return open(t)
 }
 
 func isGeneric(c *code, fn *ast.FuncDecl) bool {

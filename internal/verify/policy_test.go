@@ -219,6 +219,16 @@ func TestTypeArguments(t *testing.T) {
 	if v := forbidden(read(t, asks), read(t, asks), nil); len(v) != 0 {
 		t.Errorf("%v", v)
 	}
+	// Any type that mentions a type argument tells it.
+	for _, value := range []string{"struct{ x T }{x}", "func() T { return x }", "local{x}", "map[string]*local{}",
+		"box[T]{x}", "box[T]{x}.get"} {
+		body := "\ttype local struct{ X T }\n\tvar _ local\n\tkeep(" + value + ")\n\tfor i"
+		hides := strings.Replace(plain, "\tfor i", body, 1) + "\nfunc keep(v any) {}\n" +
+			"\ntype box[U any] struct{ x U }\n\nfunc (b box[U]) get() U { return b.x }\n"
+		if v := forbidden(read(t, plain), read(t, hides), nil); len(v) != 1 {
+			t.Errorf("%s: %v", value, v)
+		}
+	}
 	helper := "\nfunc text(v any) bool {\n\t_, ok := v.(string)\n\treturn ok\n}\n"
 	handsOn := strings.Replace(plain, "\tfor i", "\tif text(list) {\n\t\treturn -1\n\t}\n\tfor i", 1) + helper
 	if v := forbidden(read(t, plain), read(t, handsOn), nil); len(v) != 1 {

@@ -26,6 +26,8 @@ func TestReceivedCode(t *testing.T) {
 		{"an iterator", `func f(v iter.Seq[int]) int { return 1 }`, `func f(v iter.Seq[int]) int { for range v { break }; return 1 }`, "argument v"},
 		{"another method", writes, `func f(w io.Writer, s string) { fmt.Fprintf(w, "%s", s); w.(io.Closer).Close() }`, "method Close of argument w"},
 		{"another field", fields + `func f(t *T) { t.up() }`, fields + `func f(t *T) { t.up(); t.down() }`, "field down"},
+		{"what a method's name says", "type M interface{ below() }\nfunc f(v any) int { v.(M).below(); return 1 }",
+			"type M interface{ below() }\nfunc f(v any) int { v.([]func())[0](); return 1 }", "argument v"},
 		{"a context's value", `func f(c context.Context) error { return c.Err() }`, `func f(c context.Context) error { c.Value(1); return c.Err() }`, "method Value of argument c"},
 		// The rest is honest code.
 		{"the same method", writes, `func f(w io.Writer, s string) { w.Write([]byte(s)) }`, ""},
@@ -96,6 +98,9 @@ func TestHiddenCalls(t *testing.T) {
 		{"by the library", original, `func f(s string) string { return fmt.Sprint(&exec.Cmd{Path: s}) }`, "exec.Cmd.String"},
 		{"of a part", original, `type c struct{ Next []*exec.Cmd }
 			func f(s string) string { return fmt.Sprint(c{[]*exec.Cmd{{Path: s}}}) }`, "exec.Cmd.String"},
+		{"of a part of a part", original, `type part struct{ Cmd *exec.Cmd }
+			type c struct{ part }
+			func f(s string) string { return fmt.Sprint(c{part{&exec.Cmd{Path: s}}}) }`, "exec.Cmd.String"},
 		{"in a package variable", original, `var r fmt.Stringer = &exec.Cmd{Path: "a"}
 			func f(s string) string { return r.String() }`, "exec.Cmd.String"},
 		{"promoted", original, `type c struct{ exec.Cmd }
@@ -161,6 +166,11 @@ func TestKeptByFunctions(t *testing.T) {
 			field + `func f(t *T) { n := 0; t.next = func() int { n++; return 1 } }`, kept},
 		{"of a helper", number, `func f(n int) func() int { return g(n) }
 			func g(n int) func() int { return func() int { n++; return n - 1 } }`, kept},
+		{"a function value that makes others", `func f(n int) func() func() int { return func() func() int { return func() int { return n } } }`,
+			`func f(n int) func() func() int { return func() func() int { m := 0; return func() int { m++; return n } } }`, kept},
+		{"beside one that ends with the call", `func f(n int) func() int { n = g(n)(); return func() int { return n } }
+			func g(n int) func() int { return func() int { n++; return n } }`, `func f(n int) func() int { n = g(n)(); m := 0; return func() int { m++; return n } }
+			func g(n int) func() int { return func() int { n++; return n } }`, kept},
 		// The rest is honest code.
 		{"a count of each call", number, `func f(n int) func() int { return func() int { m := n; m++; return m - 1 } }`, ""},
 		{"a place of each walk", walk, `func f(s []int) iter.Seq[int] { return func(yield func(int) bool) { for i := 0; i < len(s) && yield(s[i]); i++ { } } }`, ""},
