@@ -23,7 +23,7 @@ func (o *campaignRun) runOnServer(ctx context.Context) error {
 	var looks sync.WaitGroup
 	f := &campaignFollower{campaignRun: o, base: w.Base, said: map[string]string{}}
 	looks.Go(func() { f.follow(looking) })
-	d := &fleet.Driver{Store: o.store, Server: o.server, Watch: o.watch.watch, Log: o.std.err}
+	d := &fleet.Driver{Store: o.store, Server: o.server, Watch: o.watch.watch, Log: o.watch}
 	err := d.Campaign(ctx, w.ID)
 	done()
 	looks.Wait()

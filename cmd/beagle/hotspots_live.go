@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -26,8 +27,9 @@ func showProfiling(watch *progress, remedy string) func(profiles.Progress) {
 		mu.Lock()
 		defer mu.Unlock()
 		if len(sources) == 0 {
-			watch.note(fmt.Sprintf("Profiling for %v, in %d short slices at random moments: the load of a service "+
-				"drifts.\n%s", now.Plan.Over, now.Plan.Slices, remedy))
+			text := fmt.Sprintf("Profiling for %v, in %d short slices at random moments: the load of a service "+
+				"drifts.\n%s", now.Plan.Over, now.Plan.Slices, remedy)
+			watch.note(strings.TrimSpace(text)) // there may be no remedy
 		}
 		if now.Taken == 1 && !chosen {
 			chosen = true

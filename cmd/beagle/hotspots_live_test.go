@@ -95,8 +95,8 @@ func TestShowProfilingSources(t *testing.T) {
 	for _, source := range []string{"h:80/a/debug/pprof/profile", "h:80/b/debug/pprof/profile"} {
 		show(profiles.Progress{Source: source, Taken: 3, Plan: plan})
 	}
-	if !strings.Contains(out.String(), "6 of 20 slices") {
-		t.Error(out.String())
+	if text := out.String(); !strings.Contains(text, "6 of 20 slices") || strings.Contains(text, "\n\n") {
+		t.Error(text)
 	}
 }
 

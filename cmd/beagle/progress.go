@@ -34,6 +34,9 @@ type progress struct {
 }
 
 func newProgress(w io.Writer, quiet bool) *progress {
+	if outer, ok := w.(*progress); ok { // of a command that runs within another one
+		quiet = quiet || outer.quiet
+	}
 	return &progress{w: w, live: isTerminal(w) && os.Getenv("TERM") != "dumb", quiet: quiet, start: time.Now(),
 		seldom: beatPlain}
 }
@@ -43,11 +46,16 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// A user who waits hears at least as often that the work goes on.
+// A user who waits hears after so long that the work goes on. A file gets each further line after
+// twice the time, so that days of work do not fill it.
 const (
-	beatLive  = time.Second
-	beatPlain = 10 * time.Second
+	beatLive   = time.Second
+	beatPlain  = 10 * time.Second
+	beatRarest = 5 * time.Minute // the most
 )
+
+// rarer returns the time until a file gets the next line, from that before the last one.
+func rarer(last time.Duration) time.Duration { return max(last, min(2*last, beatRarest)) }
 
 // goesOn says that the work goes on, and for how long, until the next event. doing is the stage
 // with what it does; it is empty when a stage has ended and the next one has not begun.
@@ -75,6 +83,9 @@ func (p *progress) goesOn(stage, doing string) {
 			line, p.lines = clip(line, p.width()), 1
 		}
 		fmt.Fprintln(p.w, line)
+		if !p.live {
+			often = rarer(often)
+		}
 		beat.Reset(often)
 	})
 	p.beat = beat
@@ -156,7 +167,7 @@ func (p *progress) passing(line string) {
 		p.lines = 1
 	case time.Since(p.noted) >= p.seldom:
 		fmt.Fprintln(p.w, line)
-		p.noted = time.Now()
+		p.noted, p.seldom = time.Now(), rarer(p.seldom)
 	}
 }
 

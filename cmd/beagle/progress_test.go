@@ -111,8 +111,32 @@ func TestProgressPassing(t *testing.T) {
 	p.noted = p.noted.Add(-beatPlain)
 	p.passing("3 of 60 slices")
 	p.passing("4 of 60 slices")
-	if got := out.String(); got != "Profiling for 5m0s\n3 of 60 slices\n" {
+	p.noted = p.noted.Add(-beatPlain) // the second line comes after twice the time
+	p.passing("5 of 60 slices")
+	p.noted = p.noted.Add(-beatPlain)
+	p.passing("6 of 60 slices")
+	if got := out.String(); got != "Profiling for 5m0s\n3 of 60 slices\n6 of 60 slices\n" {
 		t.Error(got)
+	}
+	// A quiet command keeps those quiet that run within it.
+	out.Reset()
+	newProgress(newProgress(&out, true), false).passing("1 of 60 slices")
+	if out.Len() > 0 {
+		t.Errorf("a quiet command prints %q", &out)
+	}
+}
+
+// TestProgressIsBounded checks that work of a day fills no file.
+func TestProgressIsBounded(t *testing.T) {
+	lines := 0
+	for at, next := time.Duration(0), beatPlain; at < 24*time.Hour; at, next = at+next, rarer(next) {
+		lines++
+	}
+	if lines > 300 {
+		t.Errorf("a day has %d lines", lines)
+	}
+	if d := rarer(time.Hour); d != time.Hour {
+		t.Errorf("after an hour comes %v", d)
 	}
 }
 

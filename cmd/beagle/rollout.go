@@ -116,7 +116,7 @@ type judgeFlags struct {
 
 // flags declares the flags of all verbs.
 func (o *rolloutFlags) flags(f *flagSet) {
-	f.StringVar(&o.plan, "plan", "", "start, judge: `file` with the plan, as JSON (docs/rollout.md)")
+	f.StringVar(&o.plan, "plan", "", "start, rehearse, judge: `file` with the plan, as JSON (docs/rollout.md)")
 	f.StringVar(&o.dir, "C", ".", "shadow, patch, start, rehearse: `directory` of the module")
 	f.BoolVar(&o.asJSON, "json", false, "print JSON (docs/json.md)")
 	o.shadowFlags.flags(f)
