@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -50,14 +49,8 @@ func Run(ctx context.Context, s *store.Store, o Options) ([]Done, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(r.dir)
-	for _, f := range module() {
-		path := filepath.Join(r.dir, filepath.FromSlash(f.Name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return nil, err
-		}
-		if err := os.WriteFile(path, f.Data, 0o644); err != nil {
-			return nil, err
-		}
+	if err := writeModule(r.dir); err != nil {
+		return nil, err
 	}
 	return r.fill(ctx, done)
 }

@@ -1,8 +1,11 @@
 package trials
 
 import (
+	"cmp"
+	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"path"
 	"strings"
 	"testing"
@@ -10,8 +13,17 @@ import (
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/bench"
 	"github.com/beagle-go/beagle/internal/flow"
+	"github.com/beagle-go/beagle/internal/harness"
+	"github.com/beagle-go/beagle/internal/sampletest"
+	"github.com/beagle-go/beagle/internal/sandbox"
+	target "github.com/beagle-go/beagle/internal/source"
 	"github.com/beagle-go/beagle/internal/store"
 )
+
+func TestMain(m *testing.M) {
+	sandbox.Main()
+	os.Exit(m.Run())
+}
 
 // source returns the file of a function of the module.
 func source(t *testing.T, spec string) string {
@@ -54,6 +66,78 @@ func TestVersions(t *testing.T) {
 			if _, err := parser.ParseFile(token.NewFileSet(), "", whole, 0); err != nil {
 				t.Errorf("%s, %s: %v", f, truth, err)
 			}
+		}
+	}
+}
+
+// TestNamesKeepTheirOrder checks that longer names leave the order of all names as it is, by which
+// the compiler lays out frames.
+func TestNamesKeepTheirOrder(t *testing.T) {
+	for _, f := range []string{"./work.Count", "./small.Merge"} {
+		src := source(t, f)
+		before, after := identifiers(t, src), identifiers(t, edit(SameCode)(src))
+		if len(before) != len(after) {
+			t.Fatalf("%s: %d names became %d", f, len(before), len(after))
+		}
+		for i := range before {
+			for k := range i {
+				if cmp.Compare(before[i], before[k]) != cmp.Compare(after[i], after[k]) {
+					t.Fatalf("%s and %s became %s and %s", before[i], before[k], after[i], after[k])
+				}
+			}
+		}
+	}
+}
+
+// identifiers returns the names in a file, in its order.
+func identifiers(t *testing.T, src string) (all []string) {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), "", src, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok {
+			all = append(all, id.Name)
+		}
+		return true
+	})
+	return all
+}
+
+// compiled is how many of the functions a run compiles.
+const compiled = 1
+
+// TestSameCode checks that the compiler makes the same machine code of a function in other words,
+// also where it inlines the function into the one that is timed.
+func TestSameCode(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("BEAGLE_HOME", t.TempDir())
+	if err := writeModule(dir); err != nil {
+		t.Fatal(err)
+	}
+	box, err := sandbox.New(sandbox.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range sampletest.Of(t, specs(SameCode), compiled) {
+		u, err := target.Load(t.Context(), target.Options{Dir: dir, Spec: f})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := harness.NewBuilder(t.Context(), u, box, t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		bin, err := b.Build(t.Context(), []harness.Variant{
+			{ID: "original", Source: u.Target.Source},
+			{ID: "candidate", Source: edit(SameCode)(u.Target.Source)},
+		}, harness.Link{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if of := bin.Static; of[0].CodeHash == "" || of[0].CodeHash != of[1].CodeHash {
+			t.Errorf("%s in other words has other machine code", f)
 		}
 	}
 }
