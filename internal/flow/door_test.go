@@ -106,15 +106,15 @@ func Sum(s string) int {
 	}
 }
 
-// TestStaticBeforeEvidence: a version that does what a callee of the original does is refused for
-// recorded calls, and not as long as the evidence may come from the user's tests.
+// TestStaticBeforeEvidence: a version with a copy of a callee that counts is refused for recorded
+// calls, and not as long as the evidence may come from the user's tests.
 func TestStaticBeforeEvidence(t *testing.T) {
-	const text = "package p\n\nimport \"reflect\"\n\n// Sum returns the kind of v.\n" +
-		"func Sum(v any) int { return kind(v) }\n\n" +
-		"func kind(v any) int {\n\tt := reflect.TypeOf(v)\n\treturn int(t.Kind())\n}\n\nvar Other = kind(0)\n"
+	const text = "package p\n\nvar calls int\n\n// Sum counts its calls.\n" +
+		"func Sum(s string) int { return count(s) }\n\n" +
+		"func count(s string) int {\n\tcalls++\n\treturn len(s)\n}\n\nvar Other = count(\"\")\n"
 	d := asked(t, openStore(t), text, llmtest.New(t, llmtest.Say("")), llm.Caps{}).door
-	a := d.admit("package p\n\nimport \"reflect\"\n\n"+
-		"func Sum(v any) int {\n\treturn int(reflect.TypeOf(v).Kind())\n}\n", partial)
+	a := d.admit("package p\n\nfunc Sum(s string) int { return countForSum(s) }\n\n"+
+		"func countForSum(s string) int {\n\tcalls++\n\treturn len(s)\n}\n", partial)
 	for inPlace, want := range map[bool]beagle.Status{false: beagle.Forbidden, true: beagle.Equal} {
 		v, err := d.static(t.Context(), a, inPlace)
 		if err != nil {
