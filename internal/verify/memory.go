@@ -421,11 +421,23 @@ func (c *code) restFacts() *helpers {
 		if !c.contains(id) {
 			continue
 		}
-		_, isFunc := obj.(*types.Func)
-		v, isVar := obj.(*types.Var)
-		if obj.Pkg() == c.pkg && !c.declares(obj) && (isFunc || isVar && !v.IsField()) {
+		if obj.Pkg() == c.pkg && !c.declares(obj) && mayDo(obj) {
 			return c.helpers()
 		}
 	}
 	return nil
+}
+
+// mayDo reports whether code that names an object may call something: a function, what a variable
+// holds, or, through an interface, a method of a type.
+func mayDo(obj types.Object) bool {
+	switch obj := obj.(type) {
+	case *types.Func:
+		return true
+	case *types.Var:
+		return !obj.IsField()
+	case *types.TypeName:
+		return types.NewMethodSet(types.NewPointer(obj.Type())).Len() > 0
+	}
+	return false
 }

@@ -562,3 +562,25 @@ func TestCalleesReflect(t *testing.T) {
 		static(t, u, name, cheat+"\nvar kept int\n\ntype own struct{}\n", true, beagle.Forbidden)
 	}
 }
+
+// TestMethodsByName reads a version that calls a method by name. The original names its type alone,
+// and the library calls the method through an interface.
+func TestMethodsByName(t *testing.T) {
+	u := lone(t, `package k
+
+import "sort"
+
+type list []string
+
+func (l list) Len() int           { return len(l) }
+func (l list) Less(i, j int) bool { return len(l[i]) < len(l[j]) }
+func (l list) Swap(i, j int)      { l[i], l[j] = l[j], l[i] }
+
+func Sort(names []string) { sort.Sort(list(names)) }
+
+func First(names []string) bool { return sort.IsSorted(list(names)) }
+`, "Sort")
+	const pair = "l := list(names)\n\tif len(l) == 2 && l.Less(1, 0) {\n\t\tl.Swap(0, 1)\n\t\treturn\n\t}\n" +
+		"\tsort.Sort(l)"
+	static(t, u, "two names", strings.Replace(u.Target.Source, "sort.Sort(list(names))", pair, 1), false, beagle.Equal)
+}
