@@ -80,16 +80,9 @@ func PlaceOf(p *mutate.Pass, e ast.Expr) (place Place, ok bool) {
 func structAround(s *types.Selection) types.Type {
 	t := s.Recv()
 	for _, i := range s.Index()[:len(s.Index())-1] {
-		t = behindPointer(t).Underlying().(*types.Struct).Field(i).Type()
+		t = syntax.Pointee(t).Underlying().(*types.Struct).Field(i).Type()
 	}
-	return behindPointer(t)
-}
-
-func behindPointer(t types.Type) types.Type {
-	if ptr, ok := t.Underlying().(*types.Pointer); ok {
-		return ptr.Elem()
-	}
-	return t
+	return syntax.Pointee(t)
 }
 
 // usesUnsafe reports whether the package or the candidate file imports unsafe, by which memory of
@@ -300,10 +293,10 @@ func writtenByLibrary(fn *types.Func) ([]Place, bool) {
 	case recv == nil:
 		appends := strings.HasPrefix(fn.Name(), "Append")
 		return []Place{bytes}, appends && slices.Contains([]string{"strconv", "unicode/utf8"}, fn.Pkg().Path())
-	case syntax.IsNamed(behindPointer(recv.Type()), "strings", "Builder"),
-		syntax.IsNamed(behindPointer(recv.Type()), "bytes", "Buffer"):
+	case syntax.IsNamed(syntax.Pointee(recv.Type()), "strings", "Builder"),
+		syntax.IsNamed(syntax.Pointee(recv.Type()), "bytes", "Buffer"):
 		collects := []string{"Write", "WriteByte", "WriteRune", "WriteString", "Grow", "Reset", "Truncate"}
-		return []Place{bytes, {Type: behindPointer(recv.Type())}}, slices.Contains(collects, fn.Name())
+		return []Place{bytes, {Type: syntax.Pointee(recv.Type())}}, slices.Contains(collects, fn.Name())
 	}
 	return nil, false
 }
