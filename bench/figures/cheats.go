@@ -139,16 +139,11 @@ func calls(lines []byte) []byte {
 }
 
 func unpack(dir string, files []txtar.File) error {
-	for _, f := range files {
-		path := filepath.Join(dir, filepath.FromSlash(f.Name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return err
-		}
-		if err := os.WriteFile(path, f.Data, 0o644); err != nil {
-			return err
-		}
+	tree, err := txtar.FS(&txtar.Archive{Files: files})
+	if err != nil {
+		return err
 	}
-	return nil
+	return os.CopyFS(dir, tree)
 }
 
 // judgeAll has beagle verify judge all, two at a time in stores of their own, without measuring

@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 
@@ -89,18 +88,13 @@ func edit(t Truth) func(string) string {
 }
 
 // module returns the module of the functions.
-func module() []txtar.File { return txtar.Parse(functions).Files }
+func module() *txtar.Archive { return txtar.Parse(functions) }
 
 // writeModule writes the module into a directory.
 func writeModule(dir string) error {
-	for _, f := range module() {
-		path := filepath.Join(dir, filepath.FromSlash(f.Name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return err
-		}
-		if err := os.WriteFile(path, f.Data, 0o644); err != nil {
-			return err
-		}
+	files, err := txtar.FS(module())
+	if err != nil {
+		return err
 	}
-	return nil
+	return os.CopyFS(dir, files)
 }

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 func source(t *testing.T, spec string) string {
 	t.Helper()
 	pkg, _, _ := strings.Cut(path.Base(spec), ".")
-	for _, f := range module() {
+	for _, f := range module().Files {
 		if f.Name == pkg+"/"+pkg+".go" {
 			return string(f.Data)
 		}
