@@ -43,8 +43,7 @@ if s.pos != pos {
 type fieldLoop struct {
 	stmt  ast.Stmt
 	base  *types.Var
-	field *types.Var
-	at    *types.Selection    // of the field
+	field *types.Selection
 	uses  []*ast.SelectorExpr // of the field, in the loop
 	exits []ast.Stmt          // the returns in the loop
 }
@@ -87,7 +86,7 @@ func fieldLoopOf(p *mutate.Pass, s ast.Stmt, sel *ast.SelectorExpr) (*fieldLoop,
 		!facts.IsBasic(at.Type()) && !facts.IsSlice(at.Type()) || syntax.Has(at.Type(), types.IsComplex) {
 		return nil, false
 	}
-	l := &fieldLoop{stmt: s, base: base, field: at.Obj().(*types.Var), at: at}
+	l := &fieldLoop{stmt: s, base: base, field: at}
 	for _, use := range mutate.Nodes[*ast.SelectorExpr](p, s) {
 		if p.Same(use, sel) {
 			l.uses = append(l.uses, use)
@@ -200,7 +199,7 @@ func (l *fieldLoop) passes(p *mutate.Pass, n ast.Node) bool {
 // names reports whether an expression names the field, of any variable.
 func (l *fieldLoop) names(p *mutate.Pass, e *ast.SelectorExpr) bool {
 	s := p.Info.Selections[e]
-	return s != nil && s.Kind() == types.FieldVal && facts.SameField(s, l.at)
+	return s != nil && s.Kind() == types.FieldVal && facts.SameField(s, l.field)
 }
 
 // passesCall reports whether a call neither changes memory nor reads the field.
@@ -271,7 +270,7 @@ func (l *fieldLoop) mayHold(t types.Type) bool {
 			return true
 		}
 		for f := range u.Fields() {
-			if f.Origin() == l.field.Origin() || !facts.IsBasic(f.Type()) && l.mayHold(f.Type()) {
+			if f.Origin() == l.field.Obj().(*types.Var).Origin() || !facts.IsBasic(f.Type()) && l.mayHold(f.Type()) {
 				return true
 			}
 		}
@@ -287,7 +286,8 @@ func (l *fieldLoop) mayHold(t types.Type) bool {
 // edits reads the field in front of the loop, and stores it at the exits if it has changed: callers
 // may read the field at the same time as long as nobody changes it.
 func (l *fieldLoop) edits(p *mutate.Pass) []mutate.Edit {
-	name := p.Fresh(edit.LowerFirst(l.field.Name()), l.field.Name()+"Now")
+	field := l.field.Obj().Name()
+	name := p.Fresh(edit.LowerFirst(field), field+"Now")
 	text := p.Text(l.uses[0])
 	changed, edits := l.changed(p, text, name)
 	store := "if " + changed + " {\n" + text + " = " + name + "\n}"
