@@ -92,11 +92,11 @@ func outerTests(p *mutate.Pass, test *ast.IfStmt) (outer, inner []ast.Expr) {
 	panics := false // a part that may panic does so before those behind it
 	for _, e := range syntax.Operands(test.Cond, token.LAND) {
 		bases, plain := fieldsOnly(p, e)
-		nils := slices.ContainsFunc(bases, func(v *types.Var) bool { return !read(p, v, test, test.Init) })
+		held := allRead(p, bases, test, test.Init)
 		switch {
 		case p.Effects(e).Writes:
 			return nil, nil
-		case plain && !nils && !panics && !usesDeclared(p, as, e) && !worksHard(p, e):
+		case plain && held && !panics && !usesDeclared(p, as, e) && !worksHard(p, e):
 			outer = append(outer, e)
 		default:
 			inner = append(inner, e)
@@ -112,9 +112,7 @@ func outerTests(p *mutate.Pass, test *ast.IfStmt) (outer, inner []ast.Expr) {
 		found = assertion.X // with two results it does not panic
 	}
 	bases, plain := fieldsOnly(p, found)
-	inFront := slices.IndexFunc(outer, func(e ast.Expr) bool {
-		return !slices.ContainsFunc(bases, func(v *types.Var) bool { return !read(p, v, test, e) })
-	})
+	inFront := slices.IndexFunc(outer, func(e ast.Expr) bool { return allRead(p, bases, test, e) })
 	if !plain || inFront < 0 {
 		return nil, nil
 	}
@@ -147,10 +145,12 @@ func usesDeclared(p *mutate.Pass, as *ast.AssignStmt, e ast.Expr) bool {
 	})
 }
 
-// read reports whether code certainly reads a field through a pointer, or a statement in front of a
-// test does.
-func read(p *mutate.Pass, base *types.Var, test *ast.IfStmt, code ast.Node) bool {
-	return facts.Dereferences(p, base, code) || facts.DereferencedInFront(p, base, test)
+// allRead reports whether code certainly reads a field through each pointer, or a statement in
+// front of a test does.
+func allRead(p *mutate.Pass, bases []*types.Var, test *ast.IfStmt, code ast.Node) bool {
+	return !slices.ContainsFunc(bases, func(base *types.Var) bool {
+		return !facts.Dereferences(p, base, code) && !facts.DereferencedInFront(p, base, test)
+	})
 }
 
 // fieldsOnly returns the pointers through which an expression reads fields. ok is false if it may
