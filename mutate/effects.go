@@ -31,15 +31,11 @@ func (p *Pass) Pure(e ast.Node) bool {
 // Effects analyses a node, at the first question about it. A call of a function of the candidate
 // file has the effects of that function and of all that it calls.
 func (p *Pass) Effects(n ast.Node) Effects {
-	return p.Once(effectsOf{n}, func() any {
-		a := effectsVisitor{p: p, root: n, follow: addSummary}
-		ast.Inspect(n, a.visit)
-		return a.Effects
-	}).(Effects)
+	return p.Once(effectsOf{n}, func() any { return p.EffectsGiven(n, nil) }).(Effects)
 }
 
 // EffectsGiven is [Pass.Effects] for code before which something else has read through pointers:
-// held reports whether the pointer of a selector is known not to be nil.
+// held reports whether the pointer of a selector is known not to be nil; nil is for none.
 func (p *Pass) EffectsGiven(n ast.Node, held func(*ast.SelectorExpr) bool) Effects {
 	a := effectsVisitor{p: p, root: n, follow: addSummary, held: held}
 	ast.Inspect(n, a.visit)

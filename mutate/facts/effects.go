@@ -25,19 +25,7 @@ func SameValue(p *mutate.Pass, e ast.Expr, root ast.Node) bool {
 	if SharesNoMemory(p.Info.TypeOf(e)) {
 		return sameItself(p, e, root)
 	}
-	if !namesKept(p, e, root, p.Assigned) {
-		return false
-	}
-	if !readsMemory(p, e) {
-		return true
-	}
-	// No pointer reaches the elements of a map.
-	for c := range Changes(p, root) {
-		if c.Store == nil || !Inside(c.Store, root) || !MapElement(p, c.Store) || readsMap(p, e) {
-			return false
-		}
-	}
-	return true
+	return namesKept(p, e, root, p.Assigned) && memoryKept(p, e, root, func(Change) bool { return false })
 }
 
 // sameItself is SameValue for the value alone: memory that it leads to may change.
@@ -45,14 +33,19 @@ func sameItself(p *mutate.Pass, e ast.Expr, root ast.Node) bool {
 	if !namesKept(p, e, root, func(v *types.Var, root ast.Node) bool { return replaced(p, v, root) }) {
 		return false
 	}
+	places, known := readPlaces(p, e)
+	return memoryKept(p, e, root, func(c Change) bool { return known && c.Spares(p, places...) })
+}
+
+// memoryKept reports whether root makes only changes that leave the memory which an expression
+// reads: those that spares accepts, and stores to entries of maps, which no pointer reaches.
+func memoryKept(p *mutate.Pass, e ast.Expr, root ast.Node, spares func(Change) bool) bool {
 	if !readsMemory(p, e) {
 		return true
 	}
-	// No pointer reaches the elements of a map, and types tell other memory apart.
-	places, known := readPlaces(p, e)
 	for c := range Changes(p, root) {
 		entry := c.Store != nil && Inside(c.Store, root) && MapElement(p, c.Store) && !readsMap(p, e)
-		if !entry && !(known && c.Spares(p, places...)) {
+		if !entry && !spares(c) {
 			return false
 		}
 	}
