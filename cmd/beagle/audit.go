@@ -13,6 +13,7 @@ import (
 	"github.com/beagle-go/beagle/internal/companion"
 	"github.com/beagle-go/beagle/internal/flow"
 	"github.com/beagle-go/beagle/internal/scratch"
+	"github.com/beagle-go/beagle/internal/tail"
 )
 
 var auditCommand = &command{
@@ -113,14 +114,6 @@ func printAudit(w io.Writer, r *audit.Report) {
 	case r.Benchmarks == 0:
 		fmt.Fprintln(w, "There is no benchmark in these packages: name others, as in 'beagle audit ./...'.")
 	default:
-		fmt.Fprintf(w, "%s in %s.\n", plural(len(r.Findings), "finding"), plural(r.Benchmarks, "benchmark"))
+		fmt.Fprintf(w, "%s in %s.\n", tail.Plural(len(r.Findings), "finding"), tail.Plural(r.Benchmarks, "benchmark"))
 	}
-}
-
-// plural returns a number of things.
-func plural(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/beagle-go/beagle/internal/flow/fleet"
 	"github.com/beagle-go/beagle/internal/settings"
 	"github.com/beagle-go/beagle/internal/store"
+	"github.com/beagle-go/beagle/internal/tail"
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
@@ -371,7 +372,7 @@ func (o *campaignRun) begin(ctx context.Context, sources []string) error {
 		return err
 	}
 	job.read.Progress = showProfiling(o.watch, "--seconds 30 takes one piece.")
-	flow.Watcher(o.watch.watch).Stage("profile", plural(len(job.sources), "source"))
+	flow.Watcher(o.watch.watch).Stage("profile", tail.Plural(len(job.sources), "source"))
 	// Rank the hot spots, and ask whether a saving frees a machine.
 	t, err := job.table(ctx)
 	if err != nil {

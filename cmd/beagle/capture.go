@@ -13,6 +13,7 @@ import (
 	"github.com/beagle-go/beagle/internal/capture"
 	"github.com/beagle-go/beagle/internal/source"
 	"github.com/beagle-go/beagle/internal/syntax"
+	"github.com/beagle-go/beagle/internal/tail"
 	"github.com/beagle-go/beagle/probe/wire"
 )
 
@@ -303,7 +304,7 @@ func captureStart(ctx context.Context, o *captureFlags, clients []*capture.Clien
 		if told++; told == 1 && !o.json {
 			printCost(p, all)
 		}
-		p.passing(fmt.Sprintf("%s capture  %s recorded, %v left", p.clock(), plural(recorded(all), "call"),
+		p.passing(fmt.Sprintf("%s capture  %s recorded, %v left", p.clock(), tail.Plural(recorded(all), "call"),
 			max(0, time.Until(ends)).Round(time.Second)))
 	}}
 	if err := o.announce(ctx, clients); err != nil {

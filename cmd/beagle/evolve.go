@@ -17,6 +17,7 @@ import (
 	"github.com/beagle-go/beagle/internal/report"
 	"github.com/beagle-go/beagle/internal/source"
 	"github.com/beagle-go/beagle/internal/store"
+	"github.com/beagle-go/beagle/internal/tail"
 	"github.com/beagle-go/beagle/mutate/llm"
 )
 
@@ -360,7 +361,7 @@ func printResult(w io.Writer, r *beagle.Result, dir string, applied bool) {
 	if n := r.Split.Cached; n > 0 {
 		known = fmt.Sprintf(", %d of them known to the store", n)
 	}
-	fmt.Fprintf(w, "  %-22s %s in %.0f s%s%s\n", "tried", plural(r.Candidates, "version"), r.WallSeconds, known,
+	fmt.Fprintf(w, "  %-22s %s in %.0f s%s%s\n", "tried", tail.Plural(r.Candidates, "version"), r.WallSeconds, known,
 		compared)
 	printAssurance(w, r.Verification.Assurance)
 	for _, why := range r.Rejected {

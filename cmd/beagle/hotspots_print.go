@@ -10,6 +10,7 @@ import (
 
 	"github.com/beagle-go/beagle"
 	"github.com/beagle-go/beagle/internal/hotspots"
+	"github.com/beagle-go/beagle/internal/tail"
 )
 
 // clean drops what could steer a terminal: names in a profile come from
@@ -90,7 +91,7 @@ func summary(t *hotspots.Table) string {
 	}
 	// Print the total of the profiles.
 	fmt.Fprintf(&b, "%.4g %s of %s in %d samples of %s.", t.Total, t.Unit, t.Kind, t.Samples,
-		plural(ranked(t), "profile"))
+		tail.Plural(ranked(t), "profile"))
 	if t.Kind != hotspots.CPU {
 		return b.String()
 	}
@@ -123,8 +124,8 @@ func intervals(t *hotspots.Table) string {
 	n := ranked(t)
 	switch {
 	case t.Spread > 0:
-		return fmt.Sprintf("The intervals come from the spread between %s: they hold %s.", plural(t.Spread, "profile"),
-			drift)
+		return fmt.Sprintf("The intervals come from the spread between %s: they hold %s.",
+			tail.Plural(t.Spread, "profile"), drift)
 	case n == 1:
 		return "The intervals come from the number of samples: one profile does not show " + drift + "."
 	}
@@ -217,9 +218,9 @@ func printDiff(p painter, d *beagle.HotspotDiff) {
 	// Say how many functions are not listed, so that no line is no claim that nothing moved.
 	switch {
 	case len(d.Moves) == 0:
-		fmt.Fprintf(p, "No function of %s moved more than chance would.\n", plural(d.Unclear, "function"))
+		fmt.Fprintf(p, "No function of %s moved more than chance would.\n", tail.Plural(d.Unclear, "function"))
 	case d.Unclear > 0:
-		fmt.Fprintf(p, "%s moved no more than chance would.\n", plural(d.Unclear, "other function"))
+		fmt.Fprintf(p, "%s moved no more than chance would.\n", tail.Plural(d.Unclear, "other function"))
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/beagle-go/beagle/internal/companion"
 	"github.com/beagle-go/beagle/internal/sandbox"
 	"github.com/beagle-go/beagle/internal/source"
+	"github.com/beagle-go/beagle/internal/tail"
 )
 
 // A command is one verb. Run returns the exit status: 0 done, 1 the answer is
@@ -313,9 +314,9 @@ func countOf(args []string) string {
 	if len(args) == 0 {
 		return "no arguments"
 	} else if len(args) > most {
-		return plural(len(args), "argument")
+		return tail.Plural(len(args), "argument")
 	}
-	return fmt.Sprintf("%s (%s)", plural(len(args), "argument"), strings.Join(args, ", "))
+	return fmt.Sprintf("%s (%s)", tail.Plural(len(args), "argument"), strings.Join(args, ", "))
 }
 
 // parse reads flags before and after the arguments, since people write both.

@@ -181,7 +181,7 @@ func printRollout(out io.Writer, r *pilot.Report) {
 	}
 	fmt.Fprintf(p, "  %.0f %% of the traffic on the candidate; %s used, %d refused; "+
 		"%.0f requests exposed, %.0f failed\n",
-		100*r.Share, plural(r.Blocks, "block"), r.Refused, r.Exposure.Requests, r.Exposure.Errors)
+		100*r.Share, tail.Plural(r.Blocks, "block"), r.Refused, r.Exposure.Requests, r.Exposure.Errors)
 	if r.Stopping {
 		fmt.Fprintln(p, "  a person stopped it: its controller ends it, or the next 'beagle rollout start'")
 	}

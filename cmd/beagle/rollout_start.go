@@ -21,6 +21,7 @@ import (
 	"github.com/beagle-go/beagle/internal/rollout/pilot"
 	"github.com/beagle-go/beagle/internal/settings"
 	"github.com/beagle-go/beagle/internal/store"
+	"github.com/beagle-go/beagle/internal/tail"
 	"github.com/beagle-go/beagle/probe/wire"
 )
 
@@ -182,7 +183,7 @@ func (l *flight) pilot() (*pilot.Pilot, error) {
 // save keeps how the rollout stands, and shows it.
 func (l *flight) save(f *pilot.Flight) error {
 	l.watch.passing(fmt.Sprintf("%s rollout  %s: %.0f %% of the traffic on the candidate, %s used", l.watch.clock(),
-		f.State.Phase, 100*f.Share(), plural(f.State.Blocks, "block")))
+		f.State.Phase, 100*f.Share(), tail.Plural(f.State.Blocks, "block")))
 	return l.base.Save(f)
 }
 

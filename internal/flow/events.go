@@ -1,7 +1,6 @@
 package flow
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/beagle-go/beagle"
@@ -58,14 +57,6 @@ func (w Watcher) Note(name, detail string) {
 	if w != nil {
 		w(Event{Stage: &StageEvent{Name: name, Detail: detail, Over: true}})
 	}
-}
-
-// plural returns a number of things.
-func plural(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // Warn tells of something that the user should know.

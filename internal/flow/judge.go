@@ -12,6 +12,7 @@ import (
 	"github.com/beagle-go/beagle/internal/bench"
 	"github.com/beagle-go/beagle/internal/evolve"
 	"github.com/beagle-go/beagle/internal/inorder"
+	"github.com/beagle-go/beagle/internal/tail"
 )
 
 // A judge decides which finalist wins, and whether a version from outside is faster and behaves as
@@ -166,8 +167,8 @@ func (jd *judge) confirmed(ctx context.Context, f Field) (*confirmation, error) 
 	}
 	ms, from, err := traced(jd.works, "confirmed", jd.works.root.ID, in, func() ([]beagle.Measurement, error) {
 		jd.watch.Stage("measure",
-			fmt.Sprintf("%s over 10 to 30 link layouts, at most %v beside the links", plural(len(field), "finalist"),
-				jd.spec.Measure))
+			fmt.Sprintf("%s over 10 to 30 link layouts, at most %v beside the links",
+				tail.Plural(len(field), "finalist"), jd.spec.Measure))
 		ms, err := jd.meter.confirm(ctx, field, f.Tried, jd.spec.Measure)
 		if err == nil {
 			err = jd.meter.byClass(ctx, field, ms)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/beagle-go/beagle"
+	"github.com/beagle-go/beagle/internal/tail"
 )
 
 // A HandVersion is a version of a run's target that the search did not make.
@@ -58,7 +59,7 @@ func (jd *judge) compare(ctx context.Context, entries []HandVersion) ([]Compared
 	// Measure the field, so that its ratios can be compared.
 	budget := jd.spec.Measure * time.Duration(len(field)+1) / 2
 	jd.watch.Stage("measure",
-		fmt.Sprintf("%s over 10 to 30 link layouts, at most %v beside the links", plural(len(field), "version"),
+		fmt.Sprintf("%s over 10 to 30 link layouts, at most %v beside the links", tail.Plural(len(field), "version"),
 			budget))
 	ms, err := jd.meter.confirm(ctx, field, 1, budget)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/beagle-go/beagle/internal/corpus"
 	"github.com/beagle-go/beagle/internal/harness"
 	"github.com/beagle-go/beagle/internal/inorder"
+	"github.com/beagle-go/beagle/internal/tail"
 )
 
 // A gain on most inputs may hide a loss on others. So the judge times finalists on each class of
@@ -49,7 +50,7 @@ func (m *meter) byClass(ctx context.Context, cs []beagle.Candidate, ms []beagle.
 	inorder.By(classes, func(a, b corpus.InputClass) int { return cmp.Compare(a.Share, b.Share) })
 	classes = classes[:min(len(classes), maxClasses)]
 	m.watch.Stage("measure",
-		fmt.Sprintf("%s on each of %d classes of inputs", plural(len(idx), "finalist"), len(classes)))
+		fmt.Sprintf("%s on each of %d classes of inputs", tail.Plural(len(idx), "finalist"), len(classes)))
 	faster := make([]beagle.Candidate, len(idx))
 	for v, i := range idx {
 		faster[v] = cs[i]

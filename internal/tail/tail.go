@@ -1,4 +1,5 @@
-// Package tail keeps the end of a program's output, and shortens texts and errors, for messages.
+// Package tail keeps the end of a program's output, shortens texts and errors, and
+// counts things, for messages.
 package tail
 
 import (

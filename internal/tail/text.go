@@ -1,6 +1,7 @@
 package tail
 
 import (
+	"fmt"
 	"strings"
 	"unicode/utf8"
 )
@@ -27,4 +28,12 @@ func Short(s string, bytes int) string {
 		bytes--
 	}
 	return s[:bytes] + "..."
+}
+
+// Plural returns a number of things, as in "1 block" and "2 blocks".
+func Plural(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }

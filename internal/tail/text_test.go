@@ -20,6 +20,8 @@ func TestText(t *testing.T) {
 		{"behind a character", Short("aä€", 3), "aä..."},
 		{"nothing fits", Short("€", 1), "..."},
 		{"no text", Short("\x80\x80", 1), "..."},
+		{"one", Plural(1, "block"), "1 block"},
+		{"none", Plural(0, "block"), "0 blocks"},
 	} {
 		if test.got != test.want {
 			t.Errorf("%s: %q, want %q", test.what, test.got, test.want)
