@@ -66,7 +66,7 @@ func (f *Fitter) every(tried []*try, best *try) int {
 		p := float64(t.plan.Pause)
 		return p > 0 && max(p/every, every/p) < sameEvery
 	}
-	if every > rarest || alike < f.alike(best)+leastGain || slices.ContainsFunc(tried, near) {
+	if every > rarest || alike < f.alike(shapesOf(best.run.Subtree))+leastGain || slices.ContainsFunc(tried, near) {
 		return 0
 	}
 	return int(math.Round(every))
@@ -83,13 +83,13 @@ func (f *Fitter) blend(tried []*try) (every, alike float64) {
 	}
 	production := shapesOf(f.Production)
 	weights := similarity.Mix(production, forms, start, free)
-	alike = 1
-	for d, whole := range production {
+	var joint []similarity.Shape
+	for d := range production {
 		var parts []similarity.Shape
 		for _, form := range forms {
 			parts = append(parts, form[d])
 		}
-		alike = min(alike, similarity.Plain(whole, similarity.Blend(parts, weights)))
+		joint = append(joint, similarity.Blend(parts, weights))
 	}
 	// A form's share of the time stands for a number of calls, and these for pauses.
 	calls, pauses := 0.0, 0.0
@@ -100,15 +100,14 @@ func (f *Fitter) blend(tried []*try) (every, alike float64) {
 			pauses += n / float64(t.plan.Pause)
 		}
 	}
-	return calls / pauses, alike
+	return calls / pauses, f.alike(joint)
 }
 
-// alike returns how alike a form is to production as it is.
-func (f *Fitter) alike(t *try) float64 {
-	of := shapesOf(t.run.Subtree)
+// alike returns how alike some shapes are to production's as they are.
+func (f *Fitter) alike(shapes []similarity.Shape) float64 {
 	least := 1.0
 	for d, whole := range shapesOf(f.Production) {
-		least = min(least, similarity.Plain(whole, of[d]))
+		least = min(least, similarity.Plain(whole, shapes[d]))
 	}
 	return least
 }
